@@ -1,0 +1,1 @@
+"""Pure figures: a tidy frame in, a Plotly figure out."""
