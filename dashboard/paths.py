@@ -1,0 +1,22 @@
+"""Where the queries, the sample and the released data are: in a checkout, or inside the installed package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+_SHIPPED = PACKAGE / "_shipped"
+ROOT = _SHIPPED if _SHIPPED.is_dir() else PACKAGE.parent
+
+QUERIES = ROOT / "queries"
+SAMPLE = ROOT / "data" / "sample"
+MAPPINGS = ROOT / "data" / "mappings"
+STREAMLIT_CONFIG = ROOT / ".streamlit" / "config.toml"
+APP = PACKAGE / "app.py"
+MANIFEST = "manifest.json"
+
+
+def release_folder(working_directory: Path) -> Path:
+    """Return where ``import`` writes unless told: ``data/release`` of the checkout, else of the working directory."""
+    home = ROOT if ROOT == PACKAGE.parent else working_directory
+    return home / "data" / "release"

@@ -1,0 +1,248 @@
+"""Names, labels, units and formats of data columns and result columns; and what the project calls a refusal."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class Refused(ValueError):
+    """Input that cannot be used. The message says what must hold, what came, and where."""
+
+
+class NotInThisData(Refused):
+    """An analysis asks for a measure that this data does not have."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"Not in this data: {what}")
+
+
+class TooLittleData(Refused):
+    """The measure exists, but the selection leaves too little of it to answer the question."""
+
+
+def unknown_name(kind: str, name: object, existing: Iterable[str]) -> Refused:
+    """Return the refusal for a name that does not exist: which, what exists, and the nearest.
+
+    Parameters
+    ----------
+    kind
+        What the name should have named, e.g. ``"analysis"``.
+    name
+        What came.
+    existing
+        The names that exist, in the order to print them.
+    """
+    names = [str(item) for item in existing]
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    listed = ", ".join(repr(item) for item in names[:60]) or "none"
+    more = f" and {len(names) - 60} more" if len(names) > 60 else ""
+    return Refused(f"There is no {kind} {str(name)!r}.{hint} There are: {listed}{more}.")
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a result column is called and printed.
+
+    Attributes
+    ----------
+    label
+        Heading for people, in sentence case.
+    format
+        One of ``text``, ``count``, ``rating`` (two decimals), ``number`` (three significant decimals),
+        ``percent`` (a share printed as a whole percent), ``p`` (APA).
+    help
+        One sentence, shown as a tooltip.
+    """
+
+    label: str
+    format: str = "text"
+    help: str = ""
+
+
+COLUMNS: dict[str, Column] = {
+    # identity
+    "participant": Column("Participant"),
+    "conversation": Column("Conversation"),
+    "task": Column("Task"),
+    "model": Column("Assistant model"),
+    "turn": Column("Turn", "count", "Position among the conversation's rated-role messages, from 1, rated or not."),
+    "message": Column("Message", "count", "Position among all messages of the conversation, from 1."),
+    "outcome": Column("Outcome", "text", "What was rated: the overall impression, one dimension, or their mean."),
+    "dimension": Column("Dimension"),
+    "measure": Column("Measure"),
+    "label": Column("Label"),
+    "level": Column("Level"),
+    "group": Column("Group"),
+    "item": Column("Item"),
+    "phase": Column("Phase", "text", "Asked before (pre) or after (post) the conversation."),
+    "answer": Column("Answer", "text", "Rated, stated not applicable, or missing."),
+    "importance": Column("Importance", "rating"),
+    "desired_empathy": Column("Desired empathy", "rating"),
+    "experienced_empathy": Column(
+        "Experienced empathy", "rating", "Mean of the conversation's empathy items after the task."
+    ),
+    "satisfaction": Column("Satisfaction", "rating", "Mean of the conversation's experience items after the task."),
+    "ground_truth": Column(
+        "Ground truth",
+        "rating",
+        "Mean over turns of the mean of the dimensions that carry a number (the official definition).",
+    ),
+    "ground_truth_complete": Column(
+        "Ground truth, complete turns", "rating", "The same over turns on which every dimension carries a number."
+    ),
+    # counts
+    "n": Column("n", "count"),
+    "n_turns": Column("Turns", "count", "Rated turns."),
+    "n_rated": Column("Rated", "count"),
+    "n_not_applicable": Column("Not applicable", "count", "The rater said that this does not apply."),
+    "n_missing": Column("Missing", "count", "Left blank."),
+    "n_conversations": Column("Conversations", "count"),
+    "n_participants": Column("Participants", "count"),
+    "n_observations": Column("Observations", "count"),
+    "n_groups": Column("Groups", "count"),
+    "n_answers": Column("Answers", "count"),
+    "n_levels": Column("Levels", "count"),
+    # statistics
+    "term": Column("Term"),
+    "contrast": Column("Contrast"),
+    "estimate": Column("Estimate", "number"),
+    "std_error": Column("Standard error", "number"),
+    "statistic": Column("Statistic", "number"),
+    "df": Column("df", "number", "Degrees of freedom."),
+    "p_value": Column("p", "p"),
+    "p_adjusted": Column("p, adjusted", "p"),
+    "conf_low": Column("Interval, low", "number", "Lower end of the 95 % interval."),
+    "conf_high": Column("Interval, high", "number", "Upper end of the 95 % interval."),
+    "conf_level": Column("Interval level", "percent"),
+    "method": Column("Method"),
+    "variance": Column("Variance", "number"),
+    "std_dev": Column("SD", "rating", "Standard deviation (n − 1)."),
+    "correlation": Column("Correlation", "number"),
+    "share": Column("Share", "percent"),
+    "share_applicable": Column("Applicable", "percent", "Rated / (rated + not applicable)."),
+    "mean": Column("Mean", "rating"),
+    "median": Column("Median", "rating"),
+    "iqr": Column("IQR", "rating", "Interquartile range (type 7 quantiles)."),
+    "minimum": Column("Minimum", "rating"),
+    "maximum": Column("Maximum", "rating"),
+    "entropy": Column("Entropy", "rating", "Evenness of the use of levels: 0 one level only, 1 all equally often."),
+    "share_extreme": Column("Extreme", "percent", "Share of ratings at either end of the scale."),
+    "share_midpoint": Column("Midpoint", "percent", "Share of ratings at the middle of a scale with odd many levels."),
+    "share_low": Column("Low", "percent", "Share of ratings in the lowest quarter of the scale (POMP ≤ 25)."),
+    "relative_std_dev": Column(
+        "Relative SD", "rating", "SD over the largest SD possible at this mean on this scale (Mestdagh et al. 2018)."
+    ),
+    "rmssd": Column("RMSSD", "rating", "Root mean square of differences between successive rated turns."),
+    "inertia": Column("Inertia", "rating", "Correlation of a rating with the next turn's."),
+    "longest_run": Column("Longest run", "count", "Longest run of equal ratings within one conversation."),
+    "shrunken_mean": Column("Shrunken mean", "rating", "Prediction of the person's mean from the mixed model (BLUP)."),
+    "share_straight_lining": Column(
+        "Straight-lining", "percent", "Share of turns with three or more answered dimensions that are all equal."
+    ),
+    "flagged": Column("Flagged", "text", "Straight-lining on at least 90 % of five or more turns."),
+    # quality and overview
+    "value": Column("Value", "number"),
+    "claim": Column("The papers' claim"),
+    "reported": Column("Reported"),
+    "this_data": Column("This data"),
+    "interval": Column("95 % interval"),
+    "basis": Column("Based on"),
+    "severity": Column("Severity"),
+    "check": Column("Check"),
+    "detail": Column("What it means"),
+    "examples": Column("Examples"),
+    "column": Column("Column"),
+    "table": Column("Table"),
+    "type": Column("Type"),
+    "share_filled": Column("Filled", "percent"),
+    "n_distinct": Column("Distinct", "count"),
+    "wording": Column("Wording"),
+    "kind": Column("Kind"),
+    "score": Column("Counts towards"),
+    "note": Column("Note"),
+}
+
+
+def column(name: str) -> Column:
+    """Return the entry of a result column; unlisted ones get a label made from their name."""
+    return COLUMNS.get(name) or Column(name.replace("_", " ").capitalize(), "plain")
+
+
+GLOSSARY: dict[str, str] = {
+    "turn": "A message of the rated role (the assistant in SENSE-7), counted from 1 within its conversation.",
+    "rated turn": "A turn whose chosen outcome carries a number.",
+    "not applicable": "The rater said that the question does not apply to this turn; not the same as a blank.",
+    "missing": "Left blank; neither a rating nor a statement that it does not apply.",
+    "applicability": "Rated / (rated + not applicable): how often a dimension could be rated when it was answered.",
+    "ground truth": (
+        "A conversation's mean over turns of the mean of the dimensions that carry a number: "
+        "the official definition of the release's classifier evaluation."
+    ),
+    "participant as unit": (
+        "Turns of one person resemble each other, so intervals are computed from participants, "
+        "not from turns: they are wider, and honest."
+    ),
+    "cluster-robust interval": (
+        "An interval whose standard error sums deviations by participant first, with t on participants − 1."
+    ),
+    "POMP": "Percent of the maximum possible: 100 · (x − minimum)/(maximum − minimum); puts scales on one footing.",
+    "straight-lining": "Giving every dimension of a turn the same rating; flagged at 90 % of five or more turns.",
+    "BLUP": "Best linear unbiased prediction: a person's mean pulled towards everyone's by how little is known of it.",
+    "REML": "Restricted maximum likelihood: variance estimates that account for the estimated fixed effects.",
+    "ICC": "Intraclass correlation: the share of variance that lies between groups.",
+    "Wilson interval": "An interval for a share that stays inside 0–100 %; here on the effective sample size.",
+}
+
+
+def format_number(value: object, kind: str = "number") -> str:
+    """Format one value for people; unknown values become an en dash.
+
+    ``kind`` is a :attr:`Column.format`. Rounding happens here and nowhere else.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, str) or kind == "text":
+        return str(value)
+    number = float(value)  # type: ignore[arg-type]
+    if kind == "count":
+        return f"{number:,.0f}"
+    if kind == "percent":
+        return format_percent(number)
+    if kind == "p":
+        return format_p(number).removeprefix("p ").removeprefix("= ")
+    if kind == "rating":
+        return f"{number:.2f}"
+    if number == int(number) and abs(number) < 1e15:
+        return f"{number:,.0f}"
+    return f"{number:,.3f}" if abs(number) < 1000 else f"{number:,.1f}"
+
+
+def format_percent(share: float) -> str:
+    """Format a share as a whole percent; shares that are not 0 or 1 never print as 0 % or 100 %."""
+    if math.isnan(share):
+        return "–"
+    if 0 < share < 0.005:
+        return "<1 %"
+    if 0.995 < share < 1:
+        return ">99 %"
+    return f"{100 * share:.0f} %"
+
+
+def format_p(p: float) -> str:
+    """Format a p value as APA does: ``p = .032``, ``p < .001``."""
+    if math.isnan(p):
+        return "p –"
+    if p < 0.001:
+        return "p < .001"
+    if p > 0.999:
+        return "p > .999"
+    return f"p = {p:.3f}".replace("0.", ".")
+
+
+def plural(n: int, noun: str, plural_form: str | None = None) -> str:
+    """Return ``1 turn`` or ``4,556 turns``."""
+    return f"{n:,} {noun if n == 1 else plural_form or noun + 's'}"
