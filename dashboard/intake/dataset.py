@@ -1,0 +1,355 @@
+"""The parquet tables: their columns, the folder they are written to, the hash that names their content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dashboard import __version__
+from dashboard.intake.folders import guard_output_folder, replacing_folder
+
+__all__ = [
+    "DIMENSIONS",
+    "FORMAT",
+    "SCHEMAS",
+    "SENSE7_SCALES",
+    "ContentHash",
+    "Dataset",
+    "Scale",
+    "counts_of",
+    "data_sha256",
+    "guard_output_folder",
+    "replacing_folder",
+    "scales_table",
+    "software",
+    "write_dataset",
+    "write_manifest",
+    "write_table",
+]
+
+FORMAT = 1
+
+# Further text columns may follow those of conversations and messages; covariates follow `participant`.
+SCHEMAS: dict[str, pa.Schema] = {
+    "conversations": pa.schema(
+        {
+            "conversation": pa.string(),
+            "participant": pa.string(),
+            "task": pa.string(),
+            "model": pa.string(),
+            "position": pa.int32(),
+        }
+    ),
+    "messages": pa.schema(
+        {
+            "conversation": pa.string(),
+            "message": pa.int32(),
+            "message_id": pa.string(),
+            "turn": pa.int32(),
+            "role": pa.string(),
+            "seconds": pa.float64(),
+            "text": pa.string(),
+            "retry": pa.string(),
+            "comment": pa.string(),
+            "source_row": pa.int32(),
+        }
+    ),
+    "ratings": pa.schema(
+        {
+            "conversation": pa.string(),
+            "message": pa.int32(),
+            "turn": pa.int32(),
+            "outcome": pa.string(),
+            "value": pa.float64(),
+            "answer": pa.string(),
+        }
+    ),
+    "survey": pa.schema(
+        {
+            "conversation": pa.string(),
+            "phase": pa.string(),
+            "item": pa.string(),
+            "value": pa.float64(),
+            "answer": pa.string(),
+        }
+    ),
+    "participants": pa.schema({"participant": pa.string()}),
+    "scales": pa.schema(
+        {
+            "measure": pa.string(),
+            "label": pa.string(),
+            "kind": pa.string(),
+            "score": pa.string(),
+            "position": pa.int32(),
+            "minimum": pa.float64(),
+            "maximum": pa.float64(),
+            "step": pa.float64(),
+            "minimum_label": pa.string(),
+            "maximum_label": pa.string(),
+            "wording": pa.string(),
+            "rated_role": pa.string(),
+        }
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A measure and its scale: one row of the table `scales`, whose columns the attributes are."""
+
+    measure: str
+    label: str
+    kind: str
+    score: str | None
+    minimum: float
+    maximum: float
+    step: float | None = 1.0
+    minimum_label: str | None = None
+    maximum_label: str | None = None
+    wording: str | None = None
+    rated_role: str | None = None
+
+
+# Beginning of the column name → (label, what the agent is rated on the ability to do).
+DIMENSIONS: dict[str, tuple[str, str]] = {
+    "affective": ("Affective understanding", "recognise and understand my emotions"),
+    "cognitive": ("Cognitive understanding", "understand my perspective, goals and intentions"),
+    "response": ("Response appropriateness", "respond and adapt to my experiences"),
+    "prosocial": ("Prosocial expression", "express concern and a desire to help"),
+    "interest": ("Interest", "show curiosity and attention"),
+    "contextual": ("Contextual understanding", "understand my personal context, history and preferences"),
+    "relational": ("Relational continuity", "recall and weave in details of past interactions"),
+}
+
+
+def _wording(ability: str) -> str:
+    return f"The agent demonstrates the ability to {ability}."
+
+
+def _agreement(measure: str, label: str, score: str, wording: str | None = None) -> Scale:
+    ends = ("Strongly disagree", "Strongly agree")
+    return Scale(measure, label, "post", score, 1.0, 5.0, 1.0, *ends, wording)
+
+
+def _sense7_scales() -> tuple[Scale, ...]:
+    quality = (1.0, 5.0, 1.0, "Very poor", "Very good")
+    overall = Scale("overall", "Overall perceived empathy", "rating", "overall", *quality, rated_role="assistant")
+    dimensions = [
+        Scale(name, label, "rating", "dimension", *quality, _wording(ability), "assistant")
+        for name, (label, ability) in DIMENSIONS.items()
+    ]
+    mean = Scale(
+        "turn_mean",
+        "Mean of the dimensions",
+        "rating",
+        "turn_mean",
+        *(1.0, 5.0, None, "Very poor", "Very good"),
+        rated_role="assistant",
+    )
+    before = [
+        Scale(
+            "importance",
+            "Importance of empathy",
+            "pre",
+            "importance",
+            *(1.0, 5.0, 1.0, "Not at all important", "Extremely important"),
+        ),
+        Scale(
+            "desired_empathy",
+            "Desired empathy",
+            "pre",
+            "desired_empathy",
+            *(1.0, 3.0, 1.0, "Minimal empathy", "High empathy"),
+        ),
+    ]
+    satisfaction = [
+        _agreement("successful", "Successful", "satisfaction"),
+        _agreement("engaged", "Engaged", "satisfaction"),
+        _agreement("positive_interaction", "Positive interaction", "satisfaction"),
+        _agreement("use_again", "Would use again", "satisfaction"),
+    ]
+    experienced = [
+        _agreement(f"post_{name}", f"{label} (after)", "experienced_empathy", _wording(ability))
+        for name, (label, ability) in DIMENSIONS.items()
+    ]
+    return (overall, *dimensions, mean, *before, *satisfaction, *experienced)
+
+
+SENSE7_SCALES: tuple[Scale, ...] = _sense7_scales()
+
+
+def scales_table(scales: Iterable[Scale]) -> pa.Table:
+    """Return the table `scales`, with positions from 1 in the order given."""
+    rows = [{**asdict(scale), "position": place} for place, scale in enumerate(scales, 1)]
+    return pa.Table.from_pylist(rows, schema=SCHEMAS["scales"])
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The tables of data/README.md. `sheets` maps the name of every further sheet to its table."""
+
+    conversations: pa.Table
+    messages: pa.Table
+    ratings: pa.Table
+    survey: pa.Table
+    participants: pa.Table
+    scales: pa.Table
+    sheets: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the six tables by name, in the order of `SCHEMAS`."""
+        return {name: getattr(self, name) for name in SCHEMAS}
+
+
+class ContentHash:
+    """Hash of table content that knows neither batches, row groups nor file versions.
+
+    Each column is hashed as three streams: which cells are filled, the lengths of texts, the values.
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[str, int, str, str], tuple[Any, Any, Any]] = {}
+        self._rows: dict[str, int] = {}
+
+    def update(self, table: str, rows: pa.Table | pa.RecordBatch) -> None:
+        """Add rows of a table; a table's batches come in their order, tables in any order."""
+        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+        for place, column in enumerate(rows.schema):
+            chunks = rows.column(place)
+            array = chunks.combine_chunks() if isinstance(chunks, pa.ChunkedArray) else chunks
+            kind, streams = _streams(array)
+            key = (table, place, column.name, kind)
+            if key not in self._columns:
+                self._columns[key] = (hashlib.sha256(), hashlib.sha256(), hashlib.sha256())
+            for digest, stream in zip(self._columns[key], streams, strict=True):
+                digest.update(stream)
+
+    def hexdigest(self) -> str:
+        """Return the hash over everything added, as 64 hexadecimal digits."""
+        rows = sorted(self._rows.items())
+        columns = [[*key, *(part.hexdigest() for part in parts)] for key, parts in self._columns.items()]
+        return hashlib.sha256(json.dumps([rows, sorted(columns)]).encode()).hexdigest()
+
+
+def _streams(array: pa.Array) -> tuple[str, tuple[bytes, bytes, bytes]]:
+    filled = np.asarray(array.is_valid()).tobytes()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        texts = pc.fill_null(array, "")
+        lengths = np.asarray(pc.binary_length(texts)).astype("<i8")
+        # a slice of a larger array keeps the larger buffer: joining reads only the slice
+        joined = pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts.cast(pa.string())), "")
+        return "text", (filled, lengths.tobytes(), (joined[0].as_py() or "").encode())
+    numbers = np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0))
+    return "number", (filled, b"", (numbers + 0.0).astype("<f8").tobytes())
+
+
+def data_sha256(folder: Path) -> str:
+    """Return the hash over the content of every parquet file in the folder, sheets included.
+
+    The same rows give the same hash whatever the version of the parquet writer.
+    """
+    content = ContentHash()
+    for path in sorted(folder.rglob("*.parquet")):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        with pq.ParquetFile(path) as file:
+            content.update(name, file.schema_arrow.empty_table())
+            for batch in file.iter_batches():
+                content.update(name, batch)
+    return content.hexdigest()
+
+
+def software() -> dict[str, str]:
+    """Return the versions of this package and of pyarrow, for the manifest."""
+    return {"sense7-dashboard": __version__, "pyarrow": pa.__version__}
+
+
+def counts_of(dataset: Dataset) -> dict[str, int | None]:
+    """Return the manifest's counts.
+
+    `participants` is null where the source knows none. `rated_turns` counts the turns whose overall
+    rating is a number or, in data without an overall rating, those with any rating that is one.
+    """
+    ratings = dataset.ratings
+    rated = ratings.filter(pc.equal(ratings["answer"], "rated"))
+    overall = pc.equal(dataset.scales["score"], "overall")
+    if pc.any(overall).as_py():
+        rated = rated.filter(pc.equal(rated["outcome"], dataset.scales.filter(overall)["measure"][0]))
+    people = pc.count_distinct(dataset.conversations["participant"]).as_py()
+    return {
+        "conversations": dataset.conversations.num_rows,
+        "participants": people or None,
+        "messages": dataset.messages.num_rows,
+        "assistant_turns": pc.count(dataset.messages["turn"]).as_py(),
+        "rated_turns": rated.select(["conversation", "turn"]).group_by(["conversation", "turn"]).aggregate([]).num_rows,
+    }
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write one parquet file, the same bytes for the same table."""
+    pq.write_table(table, path, compression="zstd", store_schema=False)
+
+
+def write_dataset(dataset: Dataset, manifest: Mapping[str, Any], out: Path, *, source: Path | None = None) -> str:
+    """Write the tables and the manifest to a folder, whole or not at all.
+
+    Parameters
+    ----------
+    dataset
+        The tables. Columns, types and order are those of `SCHEMAS`.
+    manifest
+        Content of manifest.json; `format`, `software`, `data_sha256` and the files of `sheets` are
+        filled in here.
+    out
+        Folder to create, or to replace if it holds our manifest.json.
+    source
+        What was read; it must not lie inside `out`.
+
+    Returns
+    -------
+    str
+        The hash over the tables.
+
+    Raises
+    ------
+    Refused
+        If `out` may not be replaced or cannot be written.
+    """
+    for name, table in dataset.tables().items():
+        leading = pa.schema(list(table.schema)[: len(SCHEMAS[name])])
+        if not leading.equals(SCHEMAS[name]):
+            raise TypeError(f"table {name} must begin with {SCHEMAS[name]}, it has {table.schema}")
+    with replacing_folder(out, source=source) as part:
+        for name, table in dataset.tables().items():
+            write_table(table, part / f"{name}.parquet")
+        sheets = {name: dict(entry) for name, entry in manifest.get("sheets", {}).items()}
+        for number, (name, table) in enumerate(dataset.sheets.items(), 1):
+            (part / "sheets").mkdir(exist_ok=True)
+            file = f"sheets/{number:02d}_{_file_stem(name)}.parquet"
+            write_table(table, part / file)
+            sheets[name] = {"rows": table.num_rows, **sheets.get(name, {}), "file": file}
+        content = {**manifest, "format": FORMAT, "sheets": sheets, "software": software()}
+        content["data_sha256"] = data_sha256(part)
+        write_manifest(content, part)
+    return str(content["data_sha256"])
+
+
+def write_manifest(content: Mapping[str, Any], folder: Path) -> None:
+    """Write manifest.json with the same bytes for the same content."""
+    text = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    (folder / "manifest.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def _file_stem(name: str) -> str:
+    safe = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name.lower())
+    return safe[:40].strip("_") or "sheet"
