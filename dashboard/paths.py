@@ -18,5 +18,5 @@ MANIFEST = "manifest.json"
 
 def release_folder(working_directory: Path) -> Path:
     """Return where ``import`` writes unless told: ``data/release`` of the checkout, else of the working directory."""
-    home = ROOT if ROOT == PACKAGE.parent else working_directory
+    home = ROOT if PACKAGE.parent == ROOT else working_directory
     return home / "data" / "release"

@@ -92,7 +92,9 @@ COLUMNS: dict[str, Column] = {
         "Mean over turns of the mean of the dimensions that carry a number (the official definition).",
     ),
     "ground_truth_complete": Column(
-        "Ground truth, complete turns", "rating", "The same over turns on which every dimension carries a number."
+        "Ground truth, complete turns",
+        "rating",
+        "The same over turns on which every dimension carries a number.",
     ),
     # counts
     "n": Column("n", "count"),
@@ -134,14 +136,18 @@ COLUMNS: dict[str, Column] = {
     "share_midpoint": Column("Midpoint", "percent", "Share of ratings at the middle of a scale with odd many levels."),
     "share_low": Column("Low", "percent", "Share of ratings in the lowest quarter of the scale (POMP ≤ 25)."),
     "relative_std_dev": Column(
-        "Relative SD", "rating", "SD over the largest SD possible at this mean on this scale (Mestdagh et al. 2018)."
+        "Relative SD",
+        "rating",
+        "SD over the largest SD possible at this mean on this scale (Mestdagh et al. 2018).",
     ),
     "rmssd": Column("RMSSD", "rating", "Root mean square of differences between successive rated turns."),
     "inertia": Column("Inertia", "rating", "Correlation of a rating with the next turn's."),
     "longest_run": Column("Longest run", "count", "Longest run of equal ratings within one conversation."),
     "shrunken_mean": Column("Shrunken mean", "rating", "Prediction of the person's mean from the mixed model (BLUP)."),
     "share_straight_lining": Column(
-        "Straight-lining", "percent", "Share of turns with three or more answered dimensions that are all equal."
+        "Straight-lining",
+        "percent",
+        "Share of turns with three or more answered dimensions that are all equal.",
     ),
     "flagged": Column("Flagged", "text", "Straight-lining on at least 90 % of five or more turns."),
     # quality and overview

@@ -1,0 +1,185 @@
+"""Fonts, colours and sizes of figures, for the screen and for paper: the one place where they are decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+PIXELS_PER_MM = 96 / 25.4
+PIXELS_PER_POINT = 96 / 72
+
+# Rating levels from lowest to highest: diverging, distinguishable without colour vision and in greyscale by the printed number.
+_DIVERGING = ("#a6611a", "#d8a35d", "#b9b9b9", "#5fb0a6", "#01665e")
+# Okabe and Ito's colours, in the order in which tasks and models take them; black and yellow last, they sit worst on our grounds.
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A200")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
+
+
+@dataclass(frozen=True)
+class Template:
+    """How a figure looks in one medium.
+
+    Attributes
+    ----------
+    dark
+        Whether the ground is dark.
+    paper
+        Whether it is for print: white ground, sizes in points, no hover.
+    width
+        Width in px at 96 to the inch; None fills the container.
+    font_family, font_size
+        Type; the size in px of the running text. Small print is 0.85 of it.
+    synthetic
+        Whether the data is synthetic, which the figure then says.
+    """
+
+    dark: bool = False
+    paper: bool = False
+    width: float | None = None
+    font_family: str = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif'
+    font_size: float = 14
+    synthetic: bool = False
+
+    @property
+    def ink(self) -> str:
+        """Colour of text and of the chosen."""
+        return "#f2f2f2" if self.dark else "#1a1a1a"
+
+    @property
+    def quiet(self) -> str:
+        """Colour of secondary text, of people and of axes."""
+        return "#a3a8b0" if self.dark else "#6b6f76"
+
+    @property
+    def grid(self) -> str:
+        """Colour of grid lines."""
+        return "#343943" if self.dark else "#e4e6ea"
+
+    @property
+    def ground(self) -> str:
+        """Colour behind the figure, for outlines of marks."""
+        return "#0e1117" if self.dark else "#ffffff"
+
+    @property
+    def accent(self) -> str:
+        """The colour of a single series."""
+        return "#4db3e6" if self.dark else OKABE_ITO[0]
+
+    @property
+    def small(self) -> float:
+        """Size of small print in px."""
+        return round(self.font_size * 0.85, 2)
+
+    def level_colors(self, n_levels: int) -> list[str]:
+        """Return the colours of ``n_levels`` rating levels, lowest first."""
+        return diverging(n_levels)
+
+    def with_width(self, width: float) -> Template:
+        """Return the same template at another width in px."""
+        return replace(self, width=width)
+
+
+def diverging(n_levels: int) -> list[str]:
+    """Return ``n_levels`` colours from low (orange-brown) over grey to high (blue-teal)."""
+    if n_levels < 1:
+        return []
+    if n_levels == 1:
+        return [_DIVERGING[2]]
+    picked = []
+    for index in range(n_levels):
+        place = index * (len(_DIVERGING) - 1) / (n_levels - 1)
+        low = min(int(place), len(_DIVERGING) - 2)
+        picked.append(_mix(_DIVERGING[low], _DIVERGING[low + 1], place - low))
+    return picked
+
+
+def ink_on(color: str) -> str:
+    """Return black or white, whichever reads better on a colour (relative luminance of WCAG 2)."""
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000000" if luminance > 0.25 else "#ffffff"
+
+
+def escape(text: object) -> str:
+    """Return text from data so that Plotly shows it literally: it reads a few HTML tags in labels."""
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def shorten(text: str, length: int = 32) -> str:
+    """Return text cut to a length with an ellipsis, for axis labels."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def blank_figure(template: Template, *, height: float) -> go.Figure:
+    """Return an empty figure with the template's type, grounds and axes; ``height`` in px."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    axis = {
+        "gridcolor": template.grid,
+        "linecolor": template.quiet,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "title": {"font": {"size": template.font_size}, "standoff": 8},
+        "tickfont": {"size": template.small, "color": template.ink},
+    }
+    figure.update_layout(
+        height=height,
+        width=template.width,
+        autosize=template.width is None,
+        font={"family": template.font_family, "size": template.font_size, "color": template.ink},
+        paper_bgcolor="#ffffff" if template.paper else "rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        margin={"l": 8, "r": 12, "t": 28, "b": 8, "pad": 2},
+        xaxis=axis,
+        yaxis=axis,
+        hoverlabel={"font": {"family": template.font_family, "size": template.small}},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "font": {"size": template.small},
+            "traceorder": "normal",
+        },
+        # Nothing moves unless asked; the drag box would swallow the page's scrolling on touch screens.
+        dragmode=False,
+    )
+    if template.synthetic:
+        mark_synthetic(figure, template)
+    return figure
+
+
+def mark_synthetic(figure: go.Figure, template: Template) -> None:
+    """Write SYNTHETIC into the upper right corner, outside the axes."""
+    figure.add_annotation(
+        text="SYNTHETIC",
+        name="synthetic",
+        xref="paper",
+        yref="paper",
+        x=1,
+        y=1,
+        yshift=template.font_size * 1.3,
+        xanchor="right",
+        yanchor="middle",
+        showarrow=False,
+        font={"size": template.small, "color": template.quiet},
+    )
+
+
+def rows_height(n_rows: int, template: Template, *, per_row: float = 2.1, around: float = 6) -> float:
+    """Return the height in px of a figure with one row per item; both measures in units of the font size."""
+    return (n_rows * per_row + around) * template.font_size
+
+
+def category_colors(levels: Sequence[str]) -> dict[str, str]:
+    """Return the fixed colour of each task or model, given all levels of the data in their order."""
+    return {level: OKABE_ITO[index % len(OKABE_ITO)] for index, level in enumerate(levels)}

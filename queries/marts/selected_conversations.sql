@@ -1,0 +1,43 @@
+-- One row per conversation of the Selection: the only place where filters are applied.
+-- key: conversation
+-- parameters: tasks, models, participants, desired_levels, min_turns, without_flagged, rated_on
+-- Each is null for no filter. min_turns counts rated turns of the outcome rated_on (overall when that is null).
+select
+    scores.conversation,
+    scores.participant,
+    scores.cluster,
+    scores.task,
+    scores.model,
+    scores.position,
+    scores.importance,
+    scores.desired_empathy,
+    scores.experienced_empathy,
+    scores.satisfaction,
+    scores.ground_truth,
+    scores.ground_truth_complete,
+    scores.n_messages,
+    scores.n_assistant_turns
+from conversation_scores as scores
+where
+    (tasks::varchar[] is null or list_contains(tasks::varchar[], scores.task))
+    and (models::varchar[] is null or list_contains(models::varchar[], scores.model))
+    and (participants::varchar[] is null or list_contains(participants::varchar[], scores.participant))
+    and (desired_levels::double[] is null or list_contains(desired_levels::double[], scores.desired_empathy))
+    and (
+        min_turns::integer is null
+        or min_turns::integer <= (
+            select count(*)
+            from stg_ratings as ratings
+            where
+                ratings.conversation = scores.conversation
+                and ratings.outcome = coalesce(rated_on::varchar, 'overall')
+                and ratings.answer = 'rated'
+        )
+    )
+    and (
+        without_flagged::boolean is null
+        or not without_flagged::boolean
+        or not exists (
+            select 1 from straight_lining where straight_lining.cluster = scores.cluster and straight_lining.flagged
+        )
+    )
