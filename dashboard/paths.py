@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -20,3 +21,12 @@ def release_folder(working_directory: Path) -> Path:
     """Return where ``import`` writes unless told: ``data/release`` of the checkout, else of the working directory."""
     home = ROOT if PACKAGE.parent == ROOT else working_directory
     return home / "data" / "release"
+
+
+def data_folder(explicit: str | Path | None, environment: Mapping[str, str], working_directory: Path) -> Path:
+    """Return the data folder to read: the one named, else ``SENSE7_DATA``, else the release, else the sample."""
+    named = explicit or environment.get("SENSE7_DATA")
+    if named:
+        return Path(named).expanduser()
+    release = release_folder(working_directory)
+    return release if (release / MANIFEST).is_file() else SAMPLE

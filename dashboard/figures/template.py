@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 PIXELS_PER_MM = 96 / 25.4
 PIXELS_PER_POINT = 96 / 72
 
-# Rating levels from lowest to highest: diverging, distinguishable without colour vision and in greyscale by the printed number.
+# Rating levels from lowest to highest: diverging, safe without colour vision; in greyscale the printed number tells.
 _DIVERGING = ("#a6611a", "#d8a35d", "#b9b9b9", "#5fb0a6", "#01665e")
-# Okabe and Ito's colours, in the order in which tasks and models take them; black and yellow last, they sit worst on our grounds.
+# Okabe and Ito's colours, in the order in which tasks and models take them; black is left out, yellow darkened.
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A200")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
@@ -96,6 +96,12 @@ def diverging(n_levels: int) -> list[str]:
         low = min(int(place), len(_DIVERGING) - 2)
         picked.append(_mix(_DIVERGING[low], _DIVERGING[low + 1], place - low))
     return picked
+
+
+def _mix(first: str, second: str, share: float) -> str:
+    """Return the colour a share of the way from one to another."""
+    ends = [(int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in ends)
 
 
 def ink_on(color: str) -> str:

@@ -1,0 +1,211 @@
+"""Dots with their intervals, one row per level; and bars of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dashboard.figures.template import Template, blank_figure, escape, rows_height, shorten
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+def draw_intervals(
+    frame: pd.DataFrame,
+    *,
+    template: Template,
+    row: str,
+    estimate: str,
+    labels: Mapping[str, str],
+    unit: str,
+    axis_range: tuple[float, float] | None,
+    percent: bool = False,
+    count: str = "n_observations",
+    reported: Mapping[str, float] | None = None,
+) -> go.Figure:
+    """Draw an estimate and its interval per row, the intervals first.
+
+    Parameters
+    ----------
+    frame
+        One row per level: ``row``, ``estimate``, conf_low, conf_high, ``count``. Rows without an estimate are left out.
+    template
+        The medium's template.
+    row, estimate, count
+        Column names.
+    labels
+        Label of each row.
+    unit
+        Title of the axis.
+    axis_range
+        Limits of the axis; None takes those of the data.
+    percent
+        Whether values are shares.
+    reported
+        Published values by row, drawn as dashed marks labelled "reported".
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    import plotly.graph_objects as go
+
+    shown = frame[frame[estimate].notna()]
+    places = list(range(len(shown)))
+    number = ".0%" if percent else ".2f"
+    figure = blank_figure(template, height=rows_height(len(shown), template, per_row=2.1, around=6.5))
+    for place, low, high in zip(places, shown["conf_low"], shown["conf_high"], strict=True):
+        if low == low:
+            figure.add_trace(_interval(place, low, high, template))
+    for level, value in (reported or {}).items():
+        if level in set(shown[row]):
+            _mark_reported(figure, list(shown[row]).index(level), value, template, percent=percent)
+    names = [escape(shorten(labels.get(level, str(level)), 34)) for level in shown[row]]
+    values = [f"{100 * value:.0f} %" if percent else f"{value:.2f}" for value in shown[estimate]]
+    figure.add_trace(
+        go.Scatter(
+            x=shown[estimate],
+            y=places,
+            mode="markers+text",
+            text=values,
+            textposition="top center",
+            textfont={"size": template.small},
+            cliponaxis=False,
+            marker={"color": template.accent, "size": 9, "line": {"color": template.ground, "width": 1}},
+            customdata=list(zip(names, shown["conf_low"], shown["conf_high"], shown[count], strict=True)),
+            hovertemplate=(
+                f"%{{customdata[0]}}: %{{x:{number}}}<br>95 % interval %{{customdata[1]:{number}}} to "
+                f"%{{customdata[2]:{number}}}<br>n = %{{customdata[3]:,.0f}}<extra></extra>"
+            ),
+            showlegend=False,
+        )
+    )
+    figure.update_xaxes(title_text=unit, range=axis_range, tickformat=".0%" if percent else None)
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.8], showgrid=False)
+    return figure
+
+
+def draw_counts(frame: pd.DataFrame, *, template: Template, row: str, count: str, unit: str, noun: str) -> go.Figure:
+    """Draw one horizontal bar per row, its count printed at the end.
+
+    Parameters
+    ----------
+    frame
+        One row per bar: ``row`` and ``count``.
+    unit
+        Title of the axis.
+    noun
+        What is counted, in the plural, for the hover text.
+    """
+    import plotly.graph_objects as go
+
+    places = list(range(len(frame)))
+    names = [escape(shorten(str(level), 34)) for level in frame[row]]
+    figure = blank_figure(template, height=rows_height(len(frame), template, per_row=2.0, around=5.5))
+    figure.add_trace(
+        go.Bar(
+            x=frame[count],
+            y=places,
+            orientation="h",
+            marker={"color": template.accent},
+            text=[f"{value:,.0f}" for value in frame[count]],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=names,
+            hovertemplate=f"%{{customdata}}: %{{x:,.0f}} {noun}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    largest = max([*frame[count], 1])
+    figure.update_layout(bargap=0.35)
+    figure.update_xaxes(title_text=unit, range=[0, largest * 1.12], rangemode="tozero")
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.5, -0.5], showgrid=False)
+    return figure
+
+
+def draw_histogram(
+    frame: pd.DataFrame, *, template: Template, unit: str, noun: str, ends: tuple[str | None, str | None]
+) -> go.Figure:
+    """Draw counted bins as bars.
+
+    Parameters
+    ----------
+    frame
+        One row per bin: low, high, n. Bins join and have one width.
+    unit
+        Title of the value axis.
+    noun
+        What is counted, in the plural.
+    ends
+        What the ends of the scale are called.
+    """
+    import plotly.graph_objects as go
+
+    figure = blank_figure(template, height=19 * template.font_size)
+    width = float((frame["high"] - frame["low"]).iloc[0])
+    figure.add_trace(
+        go.Bar(
+            x=(frame["low"] + frame["high"]) / 2,
+            y=frame["n"],
+            width=width * 0.94,
+            marker={"color": template.accent},
+            customdata=list(zip(frame["low"], frame["high"], strict=True)),
+            hovertemplate=f"%{{customdata[0]:.2f}} to %{{customdata[1]:.2f}}: %{{y:,.0f}} {noun}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    low, high = float(frame["low"].min()), float(frame["high"].max())
+    ticks = [low + step for step in range(int(round(high - low)) + 1)] if high - low <= 12 else None
+    figure.update_xaxes(
+        title_text=unit,
+        range=[low, high],
+        tickvals=ticks,
+        ticktext=_end_labels(ticks, ends) if ticks else None,
+        showgrid=False,
+    )
+    figure.update_yaxes(title_text=noun.capitalize(), rangemode="tozero")
+    return figure
+
+
+def _end_labels(ticks: list[float], ends: tuple[str | None, str | None]) -> list[str]:
+    texts = [f"{tick:g}" for tick in ticks]
+    for index, word in ((0, ends[0]), (-1, ends[1])):
+        if word:
+            texts[index] += f"<br>{escape(word)}"
+    return texts
+
+
+def _interval(place: int, low: float, high: float, template: Template) -> Any:
+    import plotly.graph_objects as go
+
+    return go.Scatter(
+        x=[low, high],
+        y=[place, place],
+        mode="lines",
+        line={"color": template.accent, "width": 3},
+        opacity=0.55,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _mark_reported(figure: Any, place: int, value: float, template: Template, *, percent: bool) -> None:
+    figure.add_shape(
+        type="line",
+        x0=value,
+        x1=value,
+        y0=place - 0.35,
+        y1=place + 0.35,
+        line={"color": template.ink, "width": 1.5, "dash": "dash"},
+    )
+    text = f"reported {100 * value:.1f} %" if percent else f"reported {value:.2f}"
+    figure.add_annotation(
+        x=value,
+        y=place + 0.35,
+        text=text,
+        showarrow=False,
+        yanchor="top",
+        font={"size": template.small, "color": template.quiet},
+    )
