@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from dashboard.vocabulary import Refused, unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
+FILTERS = ("task", "model", "participant", "desired_empathy")
 _HEADER = re.compile(r"^-- (One row per|key:|parameters:|order:)\s*(.*)$", flags=re.MULTILINE)
 
 
@@ -171,3 +173,63 @@ def _plain_types(frame: pd.DataFrame) -> pd.DataFrame:
                 else frame[name].to_numpy()
             )
     return frame
+
+
+def parse_values(name: str, given: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Turn ``key=value`` pairs into values of a report's parameters.
+
+    Filters collect their values in a list; whole numbers, numbers and true/false are read as such where the parameter
+    takes them; everything else is text.
+
+    Raises
+    ------
+    Refused
+        For an unknown query or parameter, a value that cannot be read, or one given twice.
+    """
+    chosen = report(name)
+    values: dict[str, Any] = {}
+    for key, text in given:
+        _check_parameters(chosen, {key: text})
+        if key in FILTERS:
+            values.setdefault(key, []).append(read_value(key, text))
+        elif key in values:
+            raise Refused(f"The parameter {key!r} takes one value; it came twice.")
+        else:
+            values[key] = read_value(key, text)
+    return values
+
+
+def read_value(key: str, text: str) -> Any:
+    """Read one value of a parameter that is taken everywhere; other parameters are text."""
+    if key == "desired_empathy":
+        return read_number(key, text, float)
+    if key == "min_rated_turns":
+        number = read_number(key, text, int)
+        if number < 0:
+            raise Refused(f"The parameter {key!r} must be at least 0; came {number}.")
+        return number
+    if key == "exclude_flagged":
+        return read_boolean(key, text)
+    return text
+
+
+def read_number(key: str, text: str, kind: type[int] | type[float]) -> Any:
+    """Read a finite number, or refuse."""
+    what = "a whole number" if kind is int else "a number"
+    try:
+        value = kind(text)
+    except ValueError:
+        raise Refused(f"The parameter {key!r} must be {what}; came {text!r}.") from None
+    if not math.isfinite(value):
+        raise Refused(f"The parameter {key!r} must be {what}; came {text!r}.")
+    return value
+
+
+def read_boolean(key: str, text: str) -> bool:
+    """Read true or false, or refuse."""
+    lowered = text.strip().lower()
+    if lowered in {"true", "1", "yes"}:
+        return True
+    if lowered in {"false", "0", "no"}:
+        return False
+    raise Refused(f"The parameter {key!r} must be true or false; came {text!r}.")

@@ -53,7 +53,8 @@ class Column:
         Heading for people, in sentence case.
     format
         One of ``text``, ``count``, ``rating`` (two decimals), ``number`` (three significant decimals),
-        ``percent`` (a share printed as a whole percent), ``p`` (APA).
+        ``percent`` (a share printed as a whole percent), ``percent1`` (with one decimal, beside published figures),
+        ``p`` (APA).
     help
         One sentence, shown as a tooltip.
     """
@@ -218,6 +219,8 @@ def format_number(value: object, kind: str = "number") -> str:
         return f"{number:,.0f}"
     if kind == "percent":
         return format_percent(number)
+    if kind == "percent1":
+        return f"{100 * number:.1f} %"
     if kind == "p":
         return format_p(number).removeprefix("p ").removeprefix("= ")
     if kind == "rating":
@@ -247,6 +250,20 @@ def format_p(p: float) -> str:
     if p > 0.999:
         return "p > .999"
     return f"p = {p:.3f}".replace("0.", ".")
+
+
+def format_interval(low: float, high: float, kind: str = "rating") -> str:
+    """Return ``3.41–3.72`` or ``24–39 %``; empty where there is no interval."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    first, last = format_number(low, kind), format_number(high, kind)
+    return f"{first.removesuffix(' %')}–{last}"
+
+
+def with_interval(value: float, low: float, high: float, kind: str = "rating") -> str:
+    """Return ``3.57 (95 % interval 3.41–3.72)``, or the value alone where there is no interval."""
+    interval = format_interval(low, high, kind)
+    return format_number(value, kind) + (f" (95 % interval {interval})" if interval else "")
 
 
 def plural(n: int, noun: str, plural_form: str | None = None) -> str:

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dashboard.database import Database
-from dashboard.queries import run_query
-from dashboard.vocabulary import NotInThisData, Refused, unknown_name
+from dashboard.queries import FILTERS, read_boolean, read_number, read_value, run_query
+from dashboard.vocabulary import NotInThisData, Refused, TooLittleData, plural, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
     from dashboard.figures.template import Template
-
-FILTERS = ("task", "model", "participant", "desired_empathy")
 
 
 @dataclass(frozen=True)
@@ -181,6 +179,47 @@ class Findings:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """What this data says on a claim.
+
+    Attributes
+    ----------
+    value
+        The figure as printed, e.g. ``"38 %"``.
+    interval
+        Its 95 % interval as printed, empty where none can be given.
+    basis
+        What it rests on, with n.
+    """
+
+    value: str
+    interval: str
+    basis: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the papers that an analysis checks; one row of the Overview's first table.
+
+    Attributes
+    ----------
+    claim
+        The claim in our words.
+    reported
+        The published figure as printed there, e.g. ``"38.1 %"``.
+    source
+        Where it is reported.
+    check
+        ``check(findings)`` returns what this data says.
+    """
+
+    claim: str
+    reported: str
+    source: str
+    check: Callable[[Findings], Checked]
+
+
+@dataclass(frozen=True)
 class Analysis:
     """One research question: what pages, the command line, the export and the tests know of it.
 
@@ -204,6 +243,8 @@ class Analysis:
         How it is computed, in Markdown: definition, unit of analysis, missing values.
     references
         Literature.
+    claims
+        Claims of the papers that it checks.
     """
 
     name: str
@@ -216,6 +257,7 @@ class Analysis:
     parameters: type[Parameters] = Parameters
     method: str = ""
     references: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     def parameter_fields(self) -> dict[str, dataclasses.Field[Any]]:
         """Return the declared parameters by name."""
@@ -243,15 +285,11 @@ def parse_parameters(analysis: Analysis, given: Sequence[tuple[str, str]]) -> tu
         if key not in known:
             raise unknown_name(f"parameter of {analysis.name!r} called", key, known)
         if key in lists:
-            lists[key].append(_number(key, text, float) if key == "desired_empathy" else text)
+            lists[key].append(read_value(key, text))
         elif key in single:
             raise Refused(f"The parameter {key!r} takes one value; it came twice.")
-        elif key == "min_rated_turns":
-            single[key] = _within(key, _number(key, text, int), 0, None)
-        elif key == "exclude_flagged":
-            single[key] = _boolean(key, text)
         else:
-            single[key] = _typed(fields[key], text)
+            single[key] = _typed(fields[key], text) if key in fields else read_value(key, text)
     selection = Selection(
         task=tuple(lists["task"]),
         model=tuple(lists["model"]),
@@ -269,11 +307,11 @@ def _typed(declared: dataclasses.Field[Any], text: str) -> Any:
     kind = declared.type if isinstance(declared.type, str) else getattr(declared.type, "__name__", "str")
     value: Any
     if "bool" in kind:
-        value = _boolean(declared.name, text)
+        value = read_boolean(declared.name, text)
     elif "int" in kind:
-        value = _number(declared.name, text, int)
+        value = read_number(declared.name, text, int)
     elif "float" in kind:
-        value = _number(declared.name, text, float)
+        value = read_number(declared.name, text, float)
     else:
         value = text
     if choices and value not in choices:
@@ -288,26 +326,6 @@ def _within(key: str, value: Any, minimum: float | None, maximum: float | None) 
         limits = f"at least {minimum:g}" if maximum is None else f"from {minimum:g} to {maximum:g}"
         raise Refused(f"The parameter {key!r} must be {limits}; came {value:g}.")
     return value
-
-
-def _number(key: str, text: str, kind: type[int] | type[float]) -> Any:
-    what = "a whole number" if kind is int else "a number"
-    try:
-        value = kind(text)
-    except ValueError:
-        raise Refused(f"The parameter {key!r} must be {what}; came {text!r}.") from None
-    if value != value or value in (float("inf"), float("-inf")):
-        raise Refused(f"The parameter {key!r} must be {what}; came {text!r}.")
-    return value
-
-
-def _boolean(key: str, text: str) -> bool:
-    lowered = text.strip().lower()
-    if lowered in {"true", "1", "yes"}:
-        return True
-    if lowered in {"false", "0", "no"}:
-        return False
-    raise Refused(f"The parameter {key!r} must be true or false; came {text!r}.")
 
 
 def check_selection(database: Database, selection: Selection) -> None:
@@ -352,3 +370,46 @@ def choose_outcome(database: Database, outcome: str | None) -> str:
     if outcome not in outcomes:
         raise unknown_name("outcome", outcome, outcomes)
     return outcome
+
+
+def run_analysis(database: Database, one: Analysis, selection: Selection, parameters: Parameters) -> Findings:
+    """Check the selection, then analyse: what pages, the command line and the export call.
+
+    Raises
+    ------
+    Refused
+        For a level or an outcome that does not exist; NotInThisData or TooLittleData where there is nothing to analyse.
+    """
+    check_selection(database, selection)
+    return one.analyse(database, selection, parameters)
+
+
+def count_selection(database: Database, selection: Selection) -> Counts:
+    """Return how many participants, conversations and turns a selection keeps."""
+    row = run_query(database, "selection_counts", **selection.query_parameters()).iloc[0]
+    known = database.manifest["counts"].get("participants") is not None
+    return Counts(
+        participants=int(row["n_participants"]) if known else None,
+        conversations=int(row["n_conversations"]),
+        turns=int(row["n_turns"]),
+    )
+
+
+def refuse_empty(counts: Counts) -> None:
+    """Refuse an empty selection with what to do.
+
+    Raises
+    ------
+    TooLittleData
+        When no conversation is left.
+    """
+    if counts.conversations == 0:
+        raise TooLittleData("No conversation is left by these filters. Take one away, or reset them all.")
+
+
+def describe_counts(counts: Counts) -> str:
+    """Return ``4,556 turns, 672 conversations, 109 participants``."""
+    parts = [plural(counts.turns, "turn"), plural(counts.conversations, "conversation")]
+    if counts.participants is not None:
+        parts.append(plural(counts.participants, "participant"))
+    return ", ".join(parts)

@@ -157,7 +157,7 @@ def draw_histogram(
         )
     )
     low, high = float(frame["low"].min()), float(frame["high"].max())
-    ticks = [low + step for step in range(int(round(high - low)) + 1)] if high - low <= 12 else None
+    ticks = [low + step for step in range(round(high - low) + 1)] if high - low <= 12 else None
     figure.update_xaxes(
         title_text=unit,
         range=[low, high],

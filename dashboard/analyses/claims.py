@@ -1,0 +1,74 @@
+"""What do the papers claim, and what does this data say?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboard.analyses import findings as base
+from dashboard.analyses.findings import Analysis, Claim, Findings, Parameters, Selection, count_selection, refuse_empty
+from dashboard.database import Database
+from dashboard.vocabulary import Refused, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAME = "claims"
+
+
+def analyse(database: Database, selection: Selection, parameters: Parameters) -> Findings:
+    """Run every analysis that checks a claim, and put reported and found figures side by side."""
+    counts = count_selection(database, selection)
+    refuse_empty(counts)
+    table = claims_table(database, selection)
+    checked = int((table["this_data"] != "–").sum())
+    headline = (
+        f"{plural(len(table), 'claim')} of the papers can be held against this data here; "
+        f"{checked} of them {'has' if checked == 1 else 'have'} the measures it takes."
+    )
+    warnings = ()
+    if database.synthetic:
+        warnings = (
+            "This data is synthetic: its figures say nothing about the study, they only show what would stand here.",
+        )
+    return Findings(name=NAME, headline=headline, tables={NAME: table}, warnings=warnings, counts=counts)
+
+
+def claims_table(database: Database, selection: Selection) -> pd.DataFrame:
+    """Return one row per claim: claim, reported, source, this_data, interval, basis, analysis, page.
+
+    A claim whose measure this data lacks keeps its row, with the reason as basis.
+    """
+    import pandas as pd
+
+    from dashboard.analyses import registry
+
+    rows = []
+    for one in registry().values():
+        for claim in one.claims:
+            rows.append({"claim": claim.claim, "reported": claim.reported} | _checked(database, selection, one, claim))
+    columns = ["claim", "reported", "this_data", "interval", "basis", "source", "analysis", "page"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _checked(database: Database, selection: Selection, one: Analysis, claim: Claim) -> dict[str, str]:
+    where = {"source": claim.source, "analysis": one.name, "page": one.page}
+    try:
+        found = claim.check(base.run_analysis(database, one, selection, one.parameters()))
+    except Refused as refusal:
+        return {"this_data": "–", "interval": "", "basis": str(refusal)} | where
+    return {"this_data": found.value, "interval": found.interval, "basis": found.basis} | where
+
+
+ANALYSIS = Analysis(
+    name=NAME,
+    page="Overview",
+    position=1,
+    question="The papers' claims, checked here",
+    analyse=analyse,
+    tables={NAME: "Each claim, the reported figure, and this data's figure with its interval"},
+    method=(
+        "Reported figures are quoted as reported, never as results of this data. This data's figures come from the "
+        "analyses named in the last columns, with the same filters; their definitions stand there. A claim appears here "
+        "with its analysis."
+    ),
+)

@@ -1,0 +1,350 @@
+"""``sense7``: parse, call one function, print. Results go to standard output, progress and refusals to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dashboard import __version__, paths
+from dashboard.vocabulary import Refused, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.analyses.findings import Analysis
+    from dashboard.database import Database
+
+app = typer.Typer(
+    name="sense7",
+    help="Explore, check and extend the findings of SENSE-7 and of data in its shape.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="Folder that import or sample wrote; by default SENSE7_DATA, else data/release, else the sample.",
+    ),
+]
+ParameterOption = Annotated[
+    list[str] | None,
+    typer.Option("-p", "--parameter", metavar="KEY=VALUE", help="A filter or parameter; may be repeated."),
+]
+OutOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object or array.")]
+
+
+def main() -> None:
+    """Run the command line; a refusal is a sentence on standard error and exit status 2."""
+    try:
+        app(standalone_mode=True)
+    except Refused as refusal:
+        _say(f"sense7: {refusal}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        _say("sense7: stopped; nothing was half-written.")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of a pipe has gone (`sense7 table … | head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("SENSE7_DEBUG"):
+            raise
+        _say(
+            f"sense7: this should not have happened ({type(error).__name__}: {error}). It is a fault of the program, "
+            "not of your data; nothing was half-written. Set SENSE7_DEBUG=1 to see where."
+        )
+        sys.exit(2)
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"sense7 {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Explore, check and extend the findings of SENSE-7 and of data in its shape."""
+
+
+@app.command()
+def run(
+    data: DataOption = None,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port of the local server.")] = 8501,
+    headless: Annotated[bool, typer.Option("--headless", help="Open no browser.")] = False,
+) -> None:
+    """Start the dashboard."""
+    from dashboard.database import read_manifest
+
+    folder = _folder(data)
+    read_manifest(folder)
+    os.environ["SENSE7_DATA"] = str(folder)
+    # Streamlit reads .streamlit/config.toml from its working directory.
+    os.chdir(paths.ROOT)
+    arguments = [
+        *(sys.executable, "-m", "streamlit", "run", str(paths.APP)),
+        *("--server.port", str(port), "--server.headless", "true" if headless else "false"),
+        *("--server.showEmailPrompt", "false"),
+    ]
+    if os.name == "posix":
+        sys.stdout.flush()
+        os.execv(sys.executable, arguments)
+    import subprocess
+
+    raise typer.Exit(subprocess.run(arguments, check=False).returncode)
+
+
+@app.command(name="import")
+def import_(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Workbook, folder, or csv, jsonl, parquet file.")],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Default: data/release.")] = None,
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", metavar="FILE", help="TOML that maps other data.")
+    ] = None,
+    lenient: Annotated[
+        bool,
+        typer.Option("--lenient", help="Unreadable cells become missing; messages of unknown TaskIds are set aside."),
+    ] = False,
+    release: Annotated[bool, typer.Option("--release", help="State that this is the official release.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Turn a workbook or other rated conversations into checked parquet, all or nothing."""
+    from dashboard.intake import import_source
+
+    report = import_source(
+        source,
+        out or paths.release_folder(Path.cwd()),
+        mapping=mapping,
+        lenient=lenient,
+        release=release,
+        progress=_say,
+    )
+    _print(_as_json(report.to_json()) if as_json else report.to_text())
+
+
+@app.command()
+def fetch(
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Default: the release on GitHub.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Default: data/release.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Download the released workbook and import it as the release."""
+    from dashboard.intake import fetch_release
+
+    report = fetch_release(url, out or paths.release_folder(Path.cwd()), progress=_say)
+    _print(_as_json(report.to_json()) if as_json else report.to_text())
+
+
+@app.command()
+def sample(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write.")],
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Another seed gives other data.")] = None,
+    scale: Annotated[int, typer.Option("--scale", min=1, help="So many times as many participants.")] = 1,
+    text: Annotated[bool, typer.Option(" /--no-text", help="Leave all text empty.")] = True,
+) -> None:
+    """Write synthetic data with known effects."""
+    from dashboard.intake.sample import write_sample
+
+    chosen = {} if seed is None else {"seed": seed}
+    manifest = write_sample(folder, scale=scale, text=text, progress=_Progress("sample"), **chosen)
+    counts = manifest["counts"]
+    _print(
+        f"SYNTHETIC data in {folder}: {counts['participants']:,} participants, {counts['conversations']:,} "
+        f"conversations, {counts['messages']:,} messages, {counts['rated_turns']:,} rated turns."
+    )
+
+
+@app.command()
+def check(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Check the data's quality; exit status 1 when it has errors."""
+    from dashboard.database import read_manifest
+    from dashboard.intake import check_dataset
+
+    folder = _folder(data)
+    read_manifest(folder)
+    report = check_dataset(folder)
+    _print(_as_json(report.to_json()) if as_json else report.to_text())
+    if report.has_errors:
+        raise typer.Exit(1)
+
+
+@app.command(name="list")
+def list_(as_json: JsonOption = False) -> None:
+    """List every analysis with its page, tables, figures and parameters."""
+    from dashboard.analyses import registry
+
+    described = [_describe(one) for one in registry().values()]
+    if as_json:
+        _print(_as_json(described))
+        return
+    lines = []
+    for one in described:
+        lines.append(f"{one['name']} — {one['question']} ({one['page']})")
+        lines += [f"  {kind[:-1]} {name}: {what}" for kind in ("tables", "figures") for name, what in one[kind].items()]
+        lines += [f"  -p {item['name']}={item['values']}" for item in one["parameters"]]
+    _print("\n".join(lines))
+
+
+@app.command()
+def table(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An analysis, or analysis.part; see sense7 list.")],
+    parameter: ParameterOption = None,
+    data: DataOption = None,
+    format: Annotated[str, typer.Option("--format", help="csv, json, md, latex, html, docx or parquet.")] = "csv",
+    output: OutOption = None,
+) -> None:
+    """Print or write one table."""
+    from dashboard.export import TABLE_FORMATS
+
+    if format not in TABLE_FORMATS:
+        raise unknown_name("table format", format, TABLE_FORMATS)
+    database = _open(data)
+    frame, caption = _table(database, name, parameter or [])
+    _deliver(frame, name, format, output, caption=caption)
+
+
+@app.command()
+def query(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A file of queries/reports, without .sql.")],
+    parameter: ParameterOption = None,
+    data: DataOption = None,
+    sql: Annotated[bool, typer.Option("--sql", help="Print it with its values in place, ready to paste.")] = False,
+    format: Annotated[str, typer.Option("--format", help="csv, json, md, latex, html, docx or parquet.")] = "csv",
+    output: OutOption = None,
+) -> None:
+    """Run a report query, or print it."""
+    from dashboard.export import TABLE_FORMATS
+    from dashboard.queries import parse_values, print_query, run_query
+
+    if format not in TABLE_FORMATS:
+        raise unknown_name("table format", format, TABLE_FORMATS)
+    values = parse_values(name, _pairs(parameter or []))
+    database = _open(data)
+    if sql:
+        _print(print_query(database, name, **values))
+        return
+    _deliver(run_query(database, name, **values), name, format, output, caption="")
+
+
+def _table(database: Database, name: str, given: list[str]) -> tuple[pd.DataFrame, str]:
+    """Return a table by its name and its caption."""
+    from dashboard.analyses import analysis
+    from dashboard.analyses.findings import parse_parameters, run_analysis
+
+    one = analysis(name.split(".", 1)[0])
+    if name not in one.tables:
+        raise unknown_name("table", name, one.tables)
+    selection, parameters = parse_parameters(one, _pairs(given))
+    findings = run_analysis(database, one, selection, parameters)
+    if name not in findings.tables:
+        raise Refused(f"The table {name!r} is empty with these filters and parameters.")
+    mark = " SYNTHETIC data." if database.synthetic else ""
+    return findings.tables[name], f"{one.tables[name]}. {findings.headline}{mark}"
+
+
+def _deliver(frame: pd.DataFrame, name: str, format: str, output: Path | None, *, caption: str) -> None:
+    """Print a table, or write it to a file whole."""
+    from dashboard.export import BINARY_FORMATS, table_bytes, table_text, write_whole
+
+    if output is None and format not in BINARY_FORMATS:
+        sys.stdout.write(table_text(frame, format, caption=caption))
+        return
+    path = output or Path(f"{name}.{format}")
+    write_whole(path, table_bytes(frame, format, caption=caption))
+    _say(f"wrote {path}")
+
+
+def _describe(one: Analysis) -> dict[str, Any]:
+    """Return what ``sense7 list`` says of an analysis."""
+    everywhere = [
+        {"name": "task, model, participant", "default": None, "values": "a name; may be repeated"},
+        {"name": "desired_empathy", "default": None, "values": "a level; may be repeated"},
+        {"name": "min_rated_turns", "default": 1, "values": "a whole number"},
+        {"name": "exclude_flagged", "default": False, "values": "true or false"},
+    ]
+    own = [
+        {
+            "name": item.name,
+            "default": item.default,
+            "values": ", ".join(map(str, item.metadata["choices"]))
+            or ("overall, turn_mean, a dimension" if item.name == "outcome" else "a value"),
+            "help": item.metadata["help"],
+        }
+        for item in one.parameter_fields().values()
+    ]
+    return {
+        "name": one.name,
+        "page": one.page,
+        "question": one.question,
+        "tables": dict(one.tables),
+        "figures": dict(one.figures),
+        "parameters": own + everywhere,
+    }
+
+
+def _folder(data: str | None) -> Path:
+    return paths.data_folder(data, os.environ, Path.cwd()).resolve()
+
+
+def _open(data: str | None) -> Database:
+    from dashboard.database import connect, is_public
+
+    return connect(_folder(data), public=is_public(os.environ))
+
+
+def _pairs(given: list[str]) -> list[tuple[str, str]]:
+    """Split ``key=value`` at the first equals sign."""
+    pairs = []
+    for item in given:
+        key, sign, value = item.partition("=")
+        if not sign or not key.strip():
+            raise Refused(f"A parameter must be KEY=VALUE; came {item!r}.")
+        pairs.append((key.strip(), value))
+    return pairs
+
+
+def _as_json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class _Progress:
+    """Progress on standard error: one line that grows, on a terminal only."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        percent = 100 * done // max(total, 1)
+        if percent != self._shown and sys.stderr.isatty():
+            end = "\n" if done >= total else ""
+            print(f"\r{self._what} {percent} %", end=end, file=sys.stderr, flush=True)
+        self._shown = percent
+
+
+if __name__ == "__main__":
+    main()
