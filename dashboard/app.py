@@ -1,0 +1,15 @@
+"""The dashboard's entry: navigation only. Started by ``sense7 run``."""
+
+import streamlit as st
+
+from dashboard.ui.frame import ICON, existing_pages, page_column, show_frame, warm_up
+from dashboard.ui.show import guarded
+
+st.set_page_config(page_title="SENSE-7 dashboard", page_icon=str(ICON), layout="wide", initial_sidebar_state=290)
+warm_up()
+pages = [st.Page(file, title=title, default=index == 0) for index, (title, file) in enumerate(existing_pages())]
+page = st.navigation(pages, position="hidden")
+with page_column():
+    if show_frame(page, pages):
+        with guarded("This page."):
+            page.run()

@@ -1,0 +1,25 @@
+"""What the data is, whether the papers' claims hold in it, and how good it is."""
+
+from dashboard.analyses import on_page
+from dashboard.ui.about import ANCHORS, show_about
+from dashboard.ui.bodies import BODIES
+from dashboard.ui.show import open_page, show_findings
+
+selection = open_page(
+    "Overview",
+    "What this data holds, how far it bears out what the papers report, and how far it can be trusted. "
+    "For whoever wants the size, the shape and the quality of the data before asking anything of it.",
+    glossary=(
+        "turn",
+        "rated turn",
+        "not applicable",
+        "missing",
+        "ground truth",
+        "participant as unit",
+        "Wilson interval",
+    ),
+    more=ANCHORS,
+)
+for analysis in on_page("Overview"):
+    show_findings(analysis, selection, BODIES.get(analysis.name))
+show_about()
