@@ -54,10 +54,6 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("sense7: stopped; nothing was half-written.")
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of a pipe has gone (`sense7 table … | head`): not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
         if os.environ.get("SENSE7_DEBUG"):
             raise
@@ -263,7 +259,7 @@ def _deliver(frame: pd.DataFrame, name: str, format: str, output: Path | None, *
     from dashboard.export import BINARY_FORMATS, table_bytes, table_text, write_whole
 
     if output is None and format not in BINARY_FORMATS:
-        sys.stdout.write(table_text(frame, format, caption=caption))
+        _print(table_text(frame, format, caption=caption))
         return
     path = output or Path(f"{name}.{format}")
     write_whole(path, table_bytes(frame, format, caption=caption))
@@ -324,7 +320,13 @@ def _as_json(content: Any) -> str:
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of a pipe has gone (`sense7 table … | head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
 
 
 def _say(text: str) -> None:

@@ -195,7 +195,7 @@ def test_values_of_parameters_are_read_by_kind():
         "exclude_flagged": True,
     }
     assert set(FILTERS) <= set(report("participant_ratings").parameters)
-    with pytest.raises(Refused, match="whole number; came '2.5'"):
+    with pytest.raises(Refused, match=r"whole number; came '2.5'"):
         parse_values("participant_ratings", [("min_rated_turns", "2.5")])
     with pytest.raises(Refused, match="takes one value; it came twice"):
         parse_values("participant_ratings", [("outcome", "overall"), ("outcome", "affective")])
