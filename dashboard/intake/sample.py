@@ -10,6 +10,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -31,7 +32,7 @@ from dashboard.intake.dataset import (
 )
 from dashboard.intake.sample_blocks import MISSING, NOT_APPLICABLE, OUTCOMES, Block, Integers, simulate_block
 from dashboard.intake.sample_document import effects_document
-from dashboard.intake.sample_effects import DIMENSION_NAMES, EFFECTS, Effects
+from dashboard.intake.sample_effects import DIMENSION_NAMES, EFFECTS, OBSERVED, Effects
 from dashboard.intake.sample_judges import Judged, write_predictions
 from dashboard.intake.sample_tables import (
     Names,
@@ -56,6 +57,8 @@ NOTE = (
 )
 # Blocks of one row group: about 470,000 turns.
 _BLOCKS_TOGETHER = 100
+# Tables made ahead of the one being written.
+_TABLES_WAITING = 2
 # Up to this scale data_sha256 is taken over the tables; beyond it that would take longer than the simulation.
 _HASHED_SCALE = 20
 _BYTES_PER_BLOCK = 250_000
@@ -123,7 +126,7 @@ def write_sample(
         _write_ratings(part, names, tally, scale=scale, report=report)
         shutil.rmtree(part / "waiting")
         write_table(scales_table(SENSE7_SCALES), part / "scales.parquet")
-        (part / "EFFECTS.md").write_text(effects_document(EFFECTS), encoding="utf-8", newline="\n")
+        (part / "EFFECTS.md").write_text(effects_document(EFFECTS, OBSERVED), encoding="utf-8", newline="\n")
         manifest = _manifest(tally, seed=seed, scale=scale, text=text)
         manifest["data_sha256"] = data_sha256(part) if scale <= _HASHED_SCALE else manifest["source_sha256"]
         write_manifest(manifest, part)
@@ -145,11 +148,17 @@ def _check(seed: int, scale: int, out: Path) -> None:
 
 
 class _Writers:
-    """One parquet file for each name, opened with the schema of the first table that comes."""
+    """One parquet file for each name, opened with the schema of the first table that comes.
+
+    A thread of its own writes one table while the next is made; tables come out in the order in which they came.
+    """
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._stack = folder, stack
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="sample-writer")
+        self._pending: list[Future[None]] = []
+        stack.callback(self._pool.shutdown, cancel_futures=True)
 
     def write(self, name: str, table: pa.Table) -> None:
         """Append one row group."""
@@ -164,7 +173,17 @@ class _Writers:
                     store_schema=False,
                 )
             )
-        self._writers[name].write_table(table, row_group_size=max(1, table.num_rows))
+            # the thread stops before the files are closed
+            self._stack.callback(self._pool.shutdown, cancel_futures=True)
+        if len(self._pending) >= _TABLES_WAITING:
+            self._pending.pop(0).result()
+        writer = self._writers[name]
+        self._pending.append(self._pool.submit(writer.write_table, table, row_group_size=max(1, table.num_rows)))
+
+    def finish(self) -> None:
+        """Wait until everything is written, and raise what went wrong."""
+        while self._pending:
+            self._pending.pop(0).result()
 
 
 def _write_blocks(part: Path, names: Names, *, seed: int, scale: int, text: bool, report: Progress) -> _Tally:
@@ -188,6 +207,7 @@ def _write_blocks(part: Path, names: Names, *, seed: int, scale: int, text: bool
             writers.write("conversations", conversations_table(blocks, names, first, EFFECTS))
             writers.write("survey", survey_table(blocks, names, first, EFFECTS))
             writers.write("messages", messages_table(blocks, names, first, EFFECTS, text=text))
+        writers.finish()
     return tally
 
 
@@ -232,6 +252,7 @@ def _write_ratings(part: Path, names: Names, tally: _Tally, *, scale: int, repor
                 writers.write("ratings", ratings_table(outcome, codes, message, lengths, ids))
                 done += count
                 report(scale + done // len(OUTCOMES), 2 * scale)
+        writers.finish()
 
 
 def _manifest(tally: _Tally, *, seed: int, scale: int, text: bool) -> dict[str, Any]:

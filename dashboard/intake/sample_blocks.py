@@ -348,6 +348,8 @@ def _messages(rng: np.random.Generator, e: Effects, people: People, c: Conversat
     asked = np.cumsum(role == USER)
     pick, length = _texts(rng, e, c, turns, owner, role, row_conversation, starts)
     literal = _literals(role, starts)
+    for row, number in literal.items():
+        length[row] = len(MARK) + len(LITERALS[number][1])
     comment = np.zeros(rows, np.int64)
     low = (turns.scores[0] == 1) | (turns.scores[0] == 2)
     said = rng.random(n) < np.where(low, e.comments_at_low, e.comments)
@@ -386,7 +388,8 @@ def _texts(
     quality = np.where(is_user, turns.latent[before], quality)
     quality[starts] = e.mean
     score = quality - e.mean + e.text_noise * rng.standard_normal(rows, dtype=np.float32)
-    mood = np.where(score < -0.7, 0, np.where(score > 0.7, 2, 1))
+    limit = 0.45 * np.sqrt(1 + e.text_noise**2)
+    mood = np.where(score < -limit, 0, np.where(score > limit, 2, 1))
     mood[starts] = 1
     draws = rng.integers(0, 256, (3, rows), dtype=np.uint8)
     count = np.where(is_user, draws[0] % USER_SENTENCES, draws[0] % ASSISTANT_SENTENCES)

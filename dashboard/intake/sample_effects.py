@@ -123,7 +123,7 @@ class Effects:
 
     # turn rating
     mean: float = 3.80
-    participant_variance: float = 0.48
+    participant_variance: float = 0.45
     conversation_variance: float = 0.11
     turn_variance: float = 0.43
     turn_autocorrelation: float = 0.15
@@ -187,7 +187,7 @@ class Effects:
     # covariates and text
     empathy_trait_correlation: float = 0.45
     openness_trait_correlation: float = 0.0
-    text_noise: float = 1.2
+    text_noise: float = 3.2
 
     tasks: tuple[Task, ...] = (
         Task("Budgeting for a castle", 0.16, -0.05, -1.0, -0.35, -0.45),
@@ -222,14 +222,50 @@ class Effects:
         Style("straight-liner", 4, 1.0, straight=0.98),
     )
     judges: tuple[Judge, ...] = (
-        Judge("synthetic_alder", 0.44, 3.8, 0.80, 0.30, call_errors=4, unreadable=5, failed=3, tens=2),
-        Judge("synthetic_birch", 0.36, 3.3, 1.00, 0.45, call_errors=2, unreadable=9, failed=1, tens=1),
+        Judge("synthetic_alder", 0.39, 3.8, 0.80, 0.30, call_errors=4, unreadable=5, failed=3, tens=2),
+        Judge("synthetic_birch", 0.33, 3.3, 1.00, 0.45, call_errors=2, unreadable=9, failed=1, tens=1),
     )
     judge_iterations: int = 2
     judge_prompt: str = "rubric"
 
 
+@dataclass(frozen=True)
+class Observed:
+    """What the planted effects look like in the tables of a large sample (200 blocks), after rounding and style.
+
+    Rounding to whole ratings, the ends of the scale and styles change what was planted, so an analysis finds these
+    figures and not the latent ones. Order within tuples: participant, conversation, turn; dimensions, tasks,
+    models as in `Effects`; levels from the lowest. Breakdowns are turns whose overall rating is 1 or 2.
+    """
+
+    overall_mean: float = 3.69
+    overall_std_dev: float = 1.00
+    level_shares: tuple[float, ...] = (0.024, 0.092, 0.284, 0.369, 0.231)
+    variance_shares: tuple[float, ...] = (0.31, 0.19, 0.50)
+    applicable: tuple[float, ...] = (0.75, 0.96, 0.97, 0.90, 0.85, 0.88, 0.38)
+    very_poor: tuple[float, ...] = (0.027, 0.026, 0.026, 0.027, 0.030, 0.033, 0.042)
+    kappa: tuple[float, ...] = (0.70, 0.68, 0.66, 0.64, 0.625, 0.605, 0.535)
+    kappa_linear: tuple[float, ...] = (0.80, 0.79, 0.78, 0.76, 0.75, 0.74, 0.69)
+    alpha: float = 0.967
+    alpha_after: float = 0.937
+    turn_slope: float = -0.034
+    task_means: tuple[float, ...] = (3.62, 3.84, 3.48, 3.92, 3.76, 3.71, 3.64, 3.68)
+    model_means: tuple[float, ...] = (3.56, 3.72, 3.96, 3.44)
+    desired_means: tuple[float, ...] = (3.58, 3.70, 3.84)
+    desired_by_task: tuple[float, ...] = (1.37, 2.58, 1.30, 2.66, 1.69, 1.63, 2.43, 1.75)
+    gap_by_desired: tuple[float, ...] = (64.3, 16.1, -31.0)
+    satisfaction_slope: float = 0.66
+    breakdown_turns: float = 0.115
+    breakdown_conversations: float = 0.356
+    breakdown_turns_by_model: tuple[float, ...] = (0.141, 0.106, 0.061, 0.174)
+    breakdown_d: float = 1.22
+    trait_empathy_correlation: float = 0.375
+    trait_openness_correlation: float = 0.0
+    judge_spearman: tuple[float, ...] = (0.363, 0.307)
+
+
 EFFECTS = Effects()
+OBSERVED = Observed()
 
 
 def probit(share: float) -> float:

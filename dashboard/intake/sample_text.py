@@ -151,8 +151,8 @@ LITERALS: tuple[tuple[str, str], ...] = (
     ("assistant", "![x](http://example.invalid/x.png) and [a link](http://example.invalid/) stay as typed."),
     ("user", '=1+1 begins like a formula, "quotes", comma, tab\tand\nline two\n\n# not a heading'),
     ("assistant", "| a | b |\n|---|---|\n| 1 | 2 |\n\nNaïve café, ﬁne ligature, 🐉 and a zero-width\u200bblank."),
-    ("user", " ".join(f"This is sentence {n} of a very long invented message." for n in range(1, 600))),
-    ("assistant", "unbroken" * 60),
+    ("assistant", " ".join(f"This is sentence {n} of a very long invented message." for n in range(1, 600))),
+    ("user", "unbroken" * 60),
 )
 
 
