@@ -53,7 +53,8 @@ def claims_table(database: Database, selection: Selection) -> pd.DataFrame:
 def _checked(database: Database, selection: Selection, one: Analysis, claim: Claim) -> dict[str, str]:
     where = {"source": claim.source, "analysis": one.name, "page": one.page}
     try:
-        found = claim.check(base.run_analysis(database, one, selection, one.parameters()))
+        parameters = claim.parameters or one.parameters()
+        found = claim.check(base.run_analysis(database, one, selection, parameters))
     except Refused as refusal:
         return {"this_data": "–", "interval": "", "basis": str(refusal)} | where
     return {"this_data": found.value, "interval": found.interval, "basis": found.basis} | where

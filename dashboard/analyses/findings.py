@@ -211,12 +211,16 @@ class Claim:
         Where it is reported.
     check
         ``check(findings)`` returns what this data says.
+    parameters
+        Parameters for the run that answers the claim, where the analysis' own defaults take longer than a first page
+        should (a bootstrap, say).
     """
 
     claim: str
     reported: str
     source: str
     check: Callable[[Findings], Checked]
+    parameters: Parameters | None = None
 
 
 @dataclass(frozen=True)
