@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dashboard.intake.sample_blocks import Floats, Integers, generator
+from dashboard.intake.sample_arrays import Floats, Integers
+from dashboard.intake.sample_blocks import generator
 from dashboard.intake.sample_effects import Effects, Judge
 
 COLUMNS = (

@@ -7,17 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dashboard.intake.dataset import SCHEMAS, SENSE7_SCALES
-from dashboard.intake.sample_blocks import (
+from dashboard.intake.sample_arrays import (
     ASSISTANT,
-    ASSISTANT_SENTENCES,
     ERROR,
     GENDERS,
     MISSING,
     NOT_APPLICABLE,
     USER,
-    USER_SENTENCES,
     Block,
     Flags,
     Floats,
@@ -25,8 +24,11 @@ from dashboard.intake.sample_blocks import (
     mean_values,
 )
 from dashboard.intake.sample_effects import Effects
-from dashboard.intake.sample_text import ERROR_TEXT, LITERALS, MARK, ROLES, comments, sentences
+from dashboard.intake.sample_text import COMMENTS, ERROR_TEXT, LITERALS, MARK, ROLES, sentences
 
+# The number that each code of a rating stands for.
+WHOLE_VALUES: Floats = np.arange(NOT_APPLICABLE + 1, dtype=np.float64)
+MEAN_VALUES: Floats = mean_values()
 ANSWERS = ("rated", "not_applicable", "missing")
 SURVEY_ITEMS = tuple((scale.kind, scale.measure) for scale in SENSE7_SCALES if scale.kind in ("pre", "post"))
 
@@ -78,18 +80,13 @@ def _nulls(rows: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int32()), pa.array([], pa.string()))
 
 
-def _rated(codes: NDArrayInt8, values: Floats) -> tuple[pa.Array, pa.DictionaryArray]:
+def _rated(codes: NDArray[np.int8], values: Floats) -> tuple[pa.Array, pa.DictionaryArray]:
     """Return value and answer of coded ratings; `values[code]` is the number of a rated code."""
     not_applicable, missing = codes == NOT_APPLICABLE, codes == MISSING
     if len(values) > NOT_APPLICABLE + 1:  # turn means: every code but 0 is a number
         not_applicable = np.zeros_like(missing)
     answer = np.where(missing, 2, not_applicable.astype(np.int8))
     return pa.array(values[codes], mask=answer != 0), _coded(answer, ANSWERS)
-
-
-NDArrayInt8 = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
-WHOLE_VALUES: Floats = np.arange(NOT_APPLICABLE + 1, dtype=np.float64)
-MEAN_VALUES: Floats = mean_values()
 
 
 def _table(name: str, columns: dict[str, pa.Array], *more: str) -> pa.Table:
@@ -178,7 +175,7 @@ def messages_table(blocks: Sequence[Block], names: Names, first: int, effects: E
         "seconds": pa.array(joined["seconds"]),
         "text": _texts(blocks) if text else pa.nulls(rows, pa.string()),
         "retry": _coded(joined["retry"].astype(np.int32), ("0", "1")),
-        "comment": _coded(joined["comment"], [None, *comments()]) if text else _nulls(rows),
+        "comment": _coded(joined["comment"], [None, *COMMENTS]) if text else _nulls(rows),
         "source_row": pa.nulls(rows, pa.int32()),
     }
     return _table("messages", columns)
@@ -189,10 +186,7 @@ def _texts(blocks: Sequence[Block]) -> pa.Array:
 
 
 def _block_texts(block: Block) -> list[str]:
-    speakers = {
-        USER: sentences("user", USER_SENTENCES),
-        ASSISTANT: sentences("assistant", ASSISTANT_SENTENCES),
-    }
+    speakers = {USER: sentences("user"), ASSISTANT: sentences("assistant")}
     found = block.messages
     task = block.conversations.task[found.conversation]
     rows = zip(found.role.tolist(), task.tolist(), *(part.tolist() for part in found.pick), strict=True)
@@ -208,7 +202,9 @@ def _block_texts(block: Block) -> list[str]:
     return texts
 
 
-def ratings_table(outcome: str, codes: NDArrayInt8, message: Integers, lengths: Integers, ids: pa.Array) -> pa.Table:
+def ratings_table(
+    outcome: str, codes: NDArray[np.int8], message: Integers, lengths: Integers, ids: pa.Array
+) -> pa.Table:
     """Return the ratings of one outcome over consecutive conversations.
 
     Parameters

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 MARK = "[synthetic] "
 MOODS = ("cold", "neutral", "warm")
 ROLES = ("user", "assistant", "error")
+# Most sentences about the task in one message.
+USER_SENTENCES, ASSISTANT_SENTENCES = 3, 5
 
 # task → (thing, helper, place, plan, trouble)
 SLOTS: tuple[tuple[str, str, str, str, str], ...] = (
@@ -129,15 +131,19 @@ _ASSISTANT_TASK = (
     "Keep a note of every change at {place}.",
     "For {thing}, three things count: time, care and soup.",
 )
-_COMMENTS = (
-    "did not answer my question",
-    "too long",
-    "this one was good",
-    "sounds like a form letter",
-    "it remembered what I said before",
-    "no feeling at all",
-    "costs $5-$6, it said",
-    "ok",
+# Comments that participants of the sample leave on turns.
+COMMENTS: tuple[str, ...] = tuple(
+    MARK + text
+    for text in (
+        "did not answer my question",
+        "too long",
+        "this one was good",
+        "sounds like a form letter",
+        "it remembered what I said before",
+        "no feeling at all",
+        "costs $5-$6, it said",
+        "ok",
+    )
 )
 ERROR_TEXT = MARK + "The assistant could not be reached (simulated error)."
 
@@ -158,8 +164,9 @@ LITERALS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of one role: `mood[mood][pick]` and `task[task][count][start]`, with their lengths as arrays."""
+    """Sentences of one role: `mood[mood][pick]` and `task[task][count − 1][start]`, with their lengths as arrays."""
 
+    most: int
     mood: tuple[tuple[str, ...], ...]
     task: tuple[tuple[tuple[str, ...], ...], ...]
     mood_length: NDArray[np.float32]
@@ -167,12 +174,14 @@ class Sentences:
 
 
 @lru_cache
-def sentences(role: str, most: int) -> Sentences:
-    """Return a role's sentences, with up to `most` sentences about the task in a message."""
+def sentences(role: str) -> Sentences:
+    """Return the sentences of `user` or `assistant`."""
+    most = USER_SENTENCES if role == "user" else ASSISTANT_SENTENCES
     moods, patterns = (_USER_MOOD, _USER_TASK) if role == "user" else (_ASSISTANT_MOOD, _ASSISTANT_TASK)
     mood = tuple(moods[name] for name in MOODS)
     task = tuple(_about(patterns, slots, most) for slots in SLOTS)
     return Sentences(
+        most=most,
         mood=mood,
         task=task,
         mood_length=np.array([[len(text) for text in texts] for texts in mood], np.float32),
@@ -192,8 +201,3 @@ def _about(patterns: tuple[str, ...], slots: tuple[str, ...], most: int) -> tupl
 
 def _sentence_case(line: str) -> str:
     return line[0].upper() + line[1:]
-
-
-def comments() -> tuple[str, ...]:
-    """Return the comments that participants of the sample leave on turns, marked as synthetic."""
-    return tuple(MARK + text for text in _COMMENTS)

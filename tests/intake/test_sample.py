@@ -16,7 +16,7 @@ import pytest
 from dashboard.intake import sample
 from dashboard.intake.dataset import SCHEMAS, SENSE7_SCALES, data_sha256
 from dashboard.intake.sample import write_sample
-from dashboard.intake.sample_blocks import OUTCOMES
+from dashboard.intake.sample_arrays import OUTCOMES
 from dashboard.intake.sample_document import effects_document
 from dashboard.intake.sample_effects import DIMENSION_NAMES, EFFECTS, OBSERVED
 from dashboard.intake.sample_text import LITERALS
