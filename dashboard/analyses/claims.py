@@ -25,11 +25,8 @@ def analyse(database: Database, selection: Selection, parameters: Parameters) ->
         f"{plural(len(table), 'claim')} of the papers can be held against this data here; "
         f"{checked} of them {'has' if checked == 1 else 'have'} the measures it takes."
     )
-    warnings = ()
-    if database.synthetic:
-        warnings = (
-            "This data is synthetic: its figures say nothing about the study, they only show what would stand here.",
-        )
+    only_shows = "This data is synthetic: its figures say nothing about the study, they only show what would stand here."
+    warnings = (only_shows,) if database.synthetic else ()
     return Findings(name=NAME, headline=headline, tables={NAME: table}, warnings=warnings, counts=counts)
 
 
