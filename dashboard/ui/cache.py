@@ -17,9 +17,14 @@ from dashboard.analyses.findings import Counts, Findings, Parameters, Selection,
 from dashboard.database import Database, connect, is_public
 from dashboard.paths import MANIFEST, data_folder
 from dashboard.queries import run_query
+from dashboard.ui.memory import hold_in_memory
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# These describe the whole data whatever is filtered.
+WHOLE_DATA = frozenset({"codebook", "data_quality"})
 
 
 def database() -> Database:
@@ -39,7 +44,7 @@ def database() -> Database:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _open(folder: str, public: bool, written: int) -> Database:
     """``written`` is part of the key alone: data imported anew is opened anew."""
-    return connect(Path(folder), public=public)
+    return hold_in_memory(connect(Path(folder), public=public))
 
 
 def data_key(data: Database) -> str:
@@ -56,10 +61,12 @@ def analyse(name: str, selection: Selection, parameters: Parameters) -> Findings
         When the data or the selection cannot answer.
     """
     data = database()
+    selection = Selection() if name in WHOLE_DATA else selection
     return _analyse(data, data_key(data), data.public, name, selection, parameters)
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+# Findings are frozen and nothing here writes into their tables: all sessions share one copy.
+@st.cache_resource(max_entries=256, show_spinner=False)
 def _analyse(
     _data: Database, key: str, public: bool, name: str, selection: Selection, parameters: Parameters
 ) -> Findings:
@@ -72,7 +79,7 @@ def counts(selection: Selection) -> Counts:
     return _counts(data, data_key(data), selection)
 
 
-@st.cache_data(max_entries=1024, show_spinner=False)
+@st.cache_resource(max_entries=1024, show_spinner=False)
 def _counts(_data: Database, key: str, selection: Selection) -> Counts:
     return count_selection(_data, selection)
 
