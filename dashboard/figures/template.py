@@ -109,7 +109,7 @@ def ink_on(color: str) -> str:
     channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#000000" if luminance > 0.25 else "#ffffff"
+    return "#000000" if luminance > 0.179 else "#ffffff"
 
 
 def escape(text: object) -> str:
