@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import pyarrow.compute as pc
-
-from dashboard.intake.cells import UNREADABLE, as_text, is_blank, key_of, stripped
+from dashboard.intake.cells import RATED, UNREADABLE, as_text, is_blank, key_of, stripped
 from dashboard.intake.dataset import Dataset, scales_table
 from dashboard.intake.findings import Findings, listed, toml_text
 from dashboard.intake.ids import IdReader, note_similar, repeated_rows
 from dashboard.intake.order import ordered
 from dashboard.intake.people import participants_table, sheet_table
 from dashboard.intake.shape import Measure, Shape
-from dashboard.intake.sheet import Broken, Sheet
+from dashboard.intake.sheet import Broken, Cell, Sheet
 from dashboard.intake.tables import conversations_table, messages_table, ratings_table, survey_table
 
 
@@ -156,20 +154,27 @@ def _assign_messages(shape: Shape, reader: IdReader, found: Conversations, findi
 def _read_roles(shape: Shape, findings: Findings) -> list[str]:
     """Return the role of each row of the turns, an empty text where it is refused."""
     sheet, place = shape.turns, shape.turn_fields["role"]
-    roles = []
     known = listed(sorted(set((shape.roles or {}).values())))
+    seen: dict[tuple[type, Cell], str] = {}
+    roles = []
     for at, cell in enumerate(sheet.column(place)):
-        text = "" if is_blank(cell) else as_text(cell) or ""
-        role = "" if isinstance(cell, Broken) else stripped(text).lower()
-        if shape.roles is not None:
-            role = shape.roles.get(key_of(role), "")
+        role = seen.get((type(cell), cell))
+        if role is None:
+            role = seen[type(cell), cell] = _role(cell, shape)
         if not role:
-            why = f"must be one of {known}" if text and known else "must be a role"
+            why = f"must be one of {known}" if known else "must be a role"
             findings.refuse(sheet.name, sheet.numbers[at], sheet.columns[place], cell, why)
-            if text and not isinstance(cell, Broken):
-                findings.would_accept("roles", key_of(text), f'{toml_text(text)} = "{shape.rated_role}"')
+            if isinstance(cell, str) and not is_blank(cell):
+                findings.would_accept("roles", key_of(cell), f'{toml_text(stripped(cell))} = "{shape.rated_role}"')
         roles.append(role)
     return roles
+
+
+def _role(cell: Cell, shape: Shape) -> str:
+    if is_blank(cell) or isinstance(cell, Broken):
+        return ""
+    text = stripped(as_text(cell) or "").lower()
+    return text if shape.roles is None else shape.roles.get(key_of(text), "")
 
 
 def _accept_only_unknown_label(sheet: Sheet, measures: list[Measure], findings: Findings) -> None:
@@ -194,7 +199,8 @@ def _accept_only_unknown_label(sheet: Sheet, measures: list[Measure], findings: 
 def _note_names(dataset: Dataset, findings: Findings) -> None:
     for what, column in (("Participants", "participant"), ("Tasks", "task"), ("Models", "model")):
         note_similar(what, dataset.conversations[column].to_pylist(), findings)
-    rated = set(dataset.ratings.filter(pc.equal(dataset.ratings["answer"], "rated"))["conversation"].to_pylist())
+    answers = zip(dataset.ratings["conversation"].to_pylist(), dataset.ratings["answer"].to_pylist(), strict=True)
+    rated = {conversation for conversation, answer in answers if answer == RATED}
     unrated = [one for one in dataset.conversations["conversation"].to_pylist() if one not in rated]
     if unrated and dataset.ratings.num_rows:
         findings.note(f"{len(unrated)} conversations have no rating ({listed(unrated)}).")

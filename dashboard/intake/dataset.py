@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dashboard import __version__
+from dashboard.intake.arrays import table_of
 from dashboard.intake.folders import guard_output_folder, replacing_folder
 
 __all__ = [
@@ -190,7 +190,8 @@ SENSE7_SCALES: tuple[Scale, ...] = _sense7_scales()
 def scales_table(scales: Iterable[Scale]) -> pa.Table:
     """Return the table `scales`, with positions from 1 in the order given."""
     rows = [{**asdict(scale), "position": place} for place, scale in enumerate(scales, 1)]
-    return pa.Table.from_pylist(rows, schema=SCHEMAS["scales"])
+    schema = SCHEMAS["scales"]
+    return table_of({name: [row[name] for row in rows] for name in schema.names}, schema)
 
 
 @dataclass(frozen=True)
@@ -224,14 +225,13 @@ class ContentHash:
         """Add rows of a table; a table's batches come in their order, tables in any order."""
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
         for place, column in enumerate(rows.schema):
-            chunks = rows.column(place)
-            array = chunks.combine_chunks() if isinstance(chunks, pa.ChunkedArray) else chunks
-            kind, streams = _streams(array)
-            key = (table, place, column.name, kind)
+            key = (table, place, column.name, "text" if _is_text(column.type) else "number")
             if key not in self._columns:
                 self._columns[key] = (hashlib.sha256(), hashlib.sha256(), hashlib.sha256())
-            for digest, stream in zip(self._columns[key], streams, strict=True):
-                digest.update(stream)
+            array = rows.column(place)
+            for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
+                for digest, stream in zip(self._columns[key], _streams(chunk), strict=True):
+                    digest.update(stream)
 
     def hexdigest(self) -> str:
         """Return the hash over everything added, as 64 hexadecimal digits."""
@@ -240,18 +240,45 @@ class ContentHash:
         return hashlib.sha256(json.dumps([rows, sorted(columns)]).encode()).hexdigest()
 
 
-def _streams(array: pa.Array) -> tuple[str, tuple[bytes, bytes, bytes]]:
-    filled = np.asarray(array.is_valid()).tobytes()
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _streams(array: pa.Array) -> tuple[bytes, bytes, bytes]:
+    """Return the three streams of a column; lengths and values of nulls are 0.
+
+    The values are read from arrow's buffers: a function that takes a constant would load pandas.
+    """
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        texts = pc.fill_null(array, "")
-        lengths = np.asarray(pc.binary_length(texts)).astype("<i8")
-        # a slice of a larger array keeps the larger buffer: joining reads only the slice
-        joined = pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts.cast(pa.string())), "")
-        return "text", (filled, lengths.tobytes(), (joined[0].as_py() or "").encode())
-    numbers = np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0))
-    return "number", (filled, b"", (numbers + 0.0).astype("<f8").tobytes())
+    filled = _values(array.is_valid().cast(pa.uint8()), np.uint8).astype(bool)
+    whole = array.drop_null()
+    if _is_text(array.type):
+        ends, data = _text_buffers(whole)
+        lengths = np.zeros(len(array), dtype="<i8")
+        lengths[filled] = np.diff(ends)
+        return filled.tobytes(), lengths.tobytes(), data
+    numbers = np.zeros(len(array), dtype="<f8")
+    numbers[filled] = _values(whole.cast(pa.float64()), np.float64) + 0.0  # one zero, not two
+    return filled.tobytes(), b"", numbers.tobytes()
+
+
+def _values(array: pa.Array, kind: type[np.generic]) -> np.ndarray:
+    buffer = array.buffers()[1]
+    if buffer is None or not len(array):
+        return np.zeros(0, dtype=kind)
+    return np.frombuffer(buffer, dtype=kind)[array.offset : array.offset + len(array)]
+
+
+def _text_buffers(array: pa.Array) -> tuple[np.ndarray, bytes]:
+    """Return where each text of an array without nulls ends, from the first one's beginning, and all texts."""
+    _, offsets, data = array.buffers()
+    if offsets is None or data is None or not len(array):
+        return np.zeros(len(array) + 1, dtype=np.int64), b""
+    kind = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    ends = np.frombuffer(offsets, dtype=kind)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    return ends - ends[0], memoryview(data)[ends[0] : ends[-1]].tobytes()
 
 
 def data_sha256(folder: Path) -> str:
@@ -263,7 +290,7 @@ def data_sha256(folder: Path) -> str:
     for path in sorted(folder.rglob("*.parquet")):
         name = path.relative_to(folder).with_suffix("").as_posix()
         with pq.ParquetFile(path) as file:
-            content.update(name, file.schema_arrow.empty_table())
+            content.update(name, pa.Table.from_batches([], file.schema_arrow))
             for batch in file.iter_batches():
                 content.update(name, batch)
     return content.hexdigest()
@@ -280,18 +307,25 @@ def counts_of(dataset: Dataset) -> dict[str, int | None]:
     `participants` is null where the source knows none. `rated_turns` counts the turns whose overall
     rating is a number or, in data without an overall rating, those with any rating that is one.
     """
-    ratings = dataset.ratings
-    rated = ratings.filter(pc.equal(ratings["answer"], "rated"))
-    overall = pc.equal(dataset.scales["score"], "overall")
-    if pc.any(overall).as_py():
-        rated = rated.filter(pc.equal(rated["outcome"], dataset.scales.filter(overall)["measure"][0]))
-    people = pc.count_distinct(dataset.conversations["participant"]).as_py()
+    ratings, scales = dataset.ratings, dataset.scales
+    overall = {
+        measure
+        for measure, score in zip(scales["measure"].to_pylist(), scales["score"].to_pylist(), strict=True)
+        if score == "overall"
+    }
+    columns = (ratings[name].to_pylist() for name in ("conversation", "turn", "outcome", "answer"))
+    rated = {
+        (conversation, turn)
+        for conversation, turn, outcome, answer in zip(*columns, strict=True)
+        if answer == "rated" and (outcome in overall or not overall)
+    }
+    people = set(dataset.conversations["participant"].to_pylist()) - {None}
     return {
         "conversations": dataset.conversations.num_rows,
-        "participants": people or None,
+        "participants": len(people) or None,
         "messages": dataset.messages.num_rows,
-        "assistant_turns": pc.count(dataset.messages["turn"]).as_py(),
-        "rated_turns": rated.select(["conversation", "turn"]).group_by(["conversation", "turn"]).aggregate([]).num_rows,
+        "assistant_turns": dataset.messages.num_rows - dataset.messages["turn"].null_count,
+        "rated_turns": len(rated),
     }
 
 

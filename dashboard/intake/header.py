@@ -34,7 +34,7 @@ def with_header(grid: Grid, names: Collection[str], *, spread: Collection[str] =
     if grid.header is not None:
         heads = dict(enumerate(grid.header))
         return _sheet(grid, heads, list(grid.rows))
-    filled = [number for number, row in grid.rows.items() if any(not is_blank(cell) for cell in row.values())]
+    filled = [number for number, row in grid.rows.items() if not all(map(is_blank, row.values()))]
     if not filled:
         return Sheet(grid.name, [], [], [], notes=list(grid.notes))
     header = _header_row(grid, filled[:_ROWS_SEARCHED], names)

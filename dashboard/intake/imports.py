@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from dashboard.intake.build import build_dataset
+from dashboard.intake.cells import MISSING, NOT_APPLICABLE, RATED
 from dashboard.intake.dataset import Dataset, counts_of, guard_output_folder, write_dataset
 from dashboard.intake.findings import Findings
 from dashboard.intake.mapped import mapped_shape
@@ -197,8 +197,11 @@ def _manifest(
 
 def answers_of(dataset: Dataset) -> dict[str, dict[str, int]]:
     """Return how many turns each dimension was rated, stated not applicable and left blank on."""
-    dimensions = dataset.scales.filter(pc.equal(dataset.scales["score"], "dimension"))["measure"].to_pylist()
-    counted = dataset.ratings.group_by(["outcome", "answer"]).aggregate([("turn", "count")]).to_pylist()
-    found = {(row["outcome"], row["answer"]): row["turn_count"] for row in counted}
-    answers = ("rated", "not_applicable", "missing")
-    return {name: {answer: found.get((name, answer), 0) for answer in answers} for name in dimensions}
+    scales, ratings = dataset.scales, dataset.ratings
+    scored = zip(scales["measure"].to_pylist(), scales["score"].to_pylist(), strict=True)
+    found = Counter(zip(ratings["outcome"].to_pylist(), ratings["answer"].to_pylist(), strict=True))
+    return {
+        name: {answer: found[name, answer] for answer in (RATED, NOT_APPLICABLE, MISSING)}
+        for name, score in scored
+        if score == "dimension"
+    }

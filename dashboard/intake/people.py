@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from dashboard.intake.arrays import number_array, table_of, text_array
 from dashboard.intake.cells import as_number, as_text, is_blank, stripped
 from dashboard.intake.dataset import SCHEMAS
 from dashboard.intake.findings import Findings, listed
@@ -64,7 +65,7 @@ def participants_table(
     measures
         Names of the measures, which no covariate may have.
     """
-    table = pa.table({"participant": pa.array(participants, pa.string())}, schema=SCHEMAS["participants"])
+    table = table_of({"participant": participants}, SCHEMAS["participants"])
     for sheet, place in sheets:
         rows = _rows_by_participant(sheet, place, reader, findings)
         _note_partners(sheet, rows, participants, findings)
@@ -114,8 +115,8 @@ def _covariate(sheet: Sheet, place: int, cells: list[Cell], findings: Findings) 
         findings.note(f"{sheet.name}, {sheet.columns[place]}: {broken} cells without a value are missing.")
     filled = [None if is_blank(cell) or isinstance(cell, Broken) else cell for cell in cells]
     if any(cell is not None for cell in filled) and all(cell is None or _is_number(cell) for cell in filled):
-        return pa.array([as_number(cell) for cell in filled], pa.float64())
-    return pa.array([stripped(as_text(cell) or "") or None for cell in filled], pa.string())
+        return number_array([as_number(cell) for cell in filled], pa.float64())
+    return text_array([stripped(as_text(cell) or "") or None for cell in filled])
 
 
 def _is_number(cell: Cell) -> bool:
@@ -145,8 +146,9 @@ def sheet_table(sheet: Sheet, findings: Findings) -> pa.Table:
     ]
     if broken:
         findings.note(f"{sheet.name}: errors, or formulas without a stored value: {listed(broken)}.")
-    columns = {name: pa.array(_texts(sheet.column(place)), pa.string()) for place, name in enumerate(names)}
-    return pa.table({**columns, "source_row": pa.array(sheet.numbers, pa.int32())})
+    columns = [text_array(_texts(sheet.column(place))) for place in range(len(names))]
+    rows = number_array(sheet.numbers, pa.int32())
+    return pa.Table.from_arrays([*columns, rows], names=[*names, "source_row"])
 
 
 def _texts(cells: list[Cell]) -> list[str | None]:

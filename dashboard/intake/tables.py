@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
+from dashboard.intake.arrays import table_of, text_array
 from dashboard.intake.cells import (
     MISSING,
     RATED,
@@ -29,14 +30,14 @@ def conversations_table(shape: Shape, rows: Mapping[str, int], participants: Map
     """Return one row per conversation, in the order of the source."""
     sheet, fields = shape.conversations, shape.conversation_fields
     places = list(rows.values())
-    columns = {
+    columns: dict[str, Sequence[object]] = {
         "conversation": list(rows),
         "participant": [participants[conversation] for conversation in rows],
         "task": _names(sheet, fields.get("task"), places),
         "model": _names(sheet, fields.get("model"), places),
         "position": list(range(1, len(rows) + 1)),
     }
-    table = pa.table(columns, schema=SCHEMAS["conversations"])
+    table = table_of(columns, SCHEMAS["conversations"])
     return _with_further_columns(table, sheet, [*fields.values(), *_places(shape.survey)], places)
 
 
@@ -59,7 +60,7 @@ def _with_further_columns(table: pa.Table, sheet: Sheet, used: list[int], rows: 
     places = [place for place in range(len(sheet.columns)) if place not in set(used)]
     heads = [snake_case(sheet.columns[place]) for place in places]
     for name, place in zip(unique_names(heads, table.column_names), places, strict=True):
-        table = table.append_column(name, pa.array([_text(sheet.rows[at][place]) for at in rows], pa.string()))
+        table = table.append_column(name, text_array([_text(sheet.rows[at][place]) for at in rows]))
     return table
 
 
@@ -75,7 +76,7 @@ def messages_table(
         return [None] * len(rows) if place is None else [_text(sheet.rows[at][place]) for at in rows]
 
     order = fields.get("order")
-    columns = {
+    columns: dict[str, Sequence[object]] = {
         "conversation": [one for one, places in conversations.items() for _ in places],
         "message": [number for places in conversations.values() for number in range(1, len(places) + 1)],
         "message_id": [None if order is None else _message_id(sheet.rows[at][order]) for at in rows],
@@ -87,7 +88,7 @@ def messages_table(
         "comment": texts("comment"),
         "source_row": [sheet.numbers[at] for at in rows],
     }
-    table = pa.table(columns, schema=SCHEMAS["messages"])
+    table = table_of(columns, SCHEMAS["messages"])
     return _with_further_columns(table, sheet, [*fields.values(), *_places(shape.ratings)], rows)
 
 
@@ -155,7 +156,7 @@ def ratings_table(
         answers["turn_mean"] = mean_answers([answers[name] for name in dimensions])
     _note_ignored(shape, conversations, roles, findings)
     outcomes = sorted(answers)
-    columns = {
+    columns: dict[str, Sequence[object]] = {
         "conversation": [turn[0] for turn in turns] * len(outcomes),
         "message": [turn[1] for turn in turns] * len(outcomes),
         "turn": [turn[2] for turn in turns] * len(outcomes),
@@ -163,7 +164,7 @@ def ratings_table(
         "value": [value for outcome in outcomes for _, value in answers[outcome]],
         "answer": [answer for outcome in outcomes for answer, _ in answers[outcome]],
     }
-    return pa.table(columns, schema=SCHEMAS["ratings"])
+    return table_of(columns, SCHEMAS["ratings"])
 
 
 def read_answers(sheet: Sheet, measure: Measure, rows: list[int], findings: Findings) -> list[Answer]:
@@ -232,11 +233,11 @@ def survey_table(shape: Shape, conversations: Mapping[str, int], findings: Findi
     rows = list(conversations.values())
     answers = [read_answers(shape.conversations, measure, rows, findings) for measure in shape.survey]
     names = [measure.scale.measure for measure in shape.survey]
-    columns = {
+    columns: dict[str, Sequence[object]] = {
         "conversation": [conversation for conversation in conversations for _ in names],
         "phase": [measure.scale.kind for _ in conversations for measure in shape.survey],
         "item": names * len(rows),
         "value": [answers[item][at][1] for at in range(len(rows)) for item in range(len(names))],
         "answer": [answers[item][at][0] for at in range(len(rows)) for item in range(len(names))],
     }
-    return pa.table(columns, schema=SCHEMAS["survey"])
+    return table_of(columns, SCHEMAS["survey"])
