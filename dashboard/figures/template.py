@@ -132,6 +132,8 @@ def blank_figure(template: Template, *, height: float) -> go.Figure:
         "zeroline": False,
         "ticks": "",
         "automargin": True,
+        # The last tick's label may reach beyond the axis; the margin has room for it.
+        "ticklabeloverflow": "allow",
         "title": {"font": {"size": template.font_size}, "standoff": 8},
         "tickfont": {"size": template.small, "color": template.ink},
     }
@@ -143,7 +145,7 @@ def blank_figure(template: Template, *, height: float) -> go.Figure:
         "font": {"family": template.font_family, "size": template.font_size, "color": template.ink},
         "paper_bgcolor": "#ffffff" if template.paper else "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 8, "r": 12, "t": 28, "b": 8, "pad": 2},
+        "margin": {"l": 8, "r": 1.7 * template.font_size, "t": 2 * template.font_size, "b": 8, "pad": 2},
         "xaxis": axis,
         "yaxis": axis,
         "hoverlabel": {"font": {"family": template.font_family, "size": template.small}},
@@ -160,23 +162,21 @@ def blank_figure(template: Template, *, height: float) -> go.Figure:
         "dragmode": False,
     }
     if template.synthetic:
-        layout["annotations"] = [synthetic_mark(template)]
+        layout["title"] = synthetic_mark(template)
     return go.Figure(layout=layout)
 
 
 def synthetic_mark(template: Template) -> dict[str, Any]:
-    """Return the annotation that writes SYNTHETIC into the upper right corner, outside the axes."""
+    """Return the title that writes SYNTHETIC into the figure's upper right corner, above axes on top and legends."""
     return {
         "text": "SYNTHETIC",
-        "name": "synthetic",
-        "xref": "paper",
-        "yref": "paper",
+        "xref": "container",
+        "yref": "container",
         "x": 1,
         "y": 1,
-        "yshift": template.font_size * 1.3,
         "xanchor": "right",
-        "yanchor": "middle",
-        "showarrow": False,
+        "yanchor": "top",
+        "pad": {"t": 4, "r": 8},
         "font": {"size": template.small, "color": template.quiet},
     }
 
