@@ -140,20 +140,20 @@ def fit_cumulative_logit(
         term_names=term_names,
         scale_levels=scale_levels,
         n_quadrature=n_quadrature,
+        group_names=group_names,
     )
     optimum, difference = maximise(prepared.problem, try_second_start=try_second_start)
-    groups = group_names if conversation is not None else group_names[:1]
     said = notes.about_data(prepared)
     failure = _failure(prepared, optimum)
     if failure:
-        return _failed(prepared, groups=groups, notes=(failure, *said), seconds=clock() - begun)
+        return _failed(prepared, notes=(failure, *said), seconds=clock() - begun)
     said = (
         *notes.about_search(optimum, difference),
-        *notes.about_boundary(optimum, groups),
+        *notes.about_boundary(prepared, optimum),
         *notes.about_errors(prepared, min_clusters=MIN_CLUSTERS),
         *said,
     )
-    return _fitted(prepared, optimum, groups=groups, conf_level=conf_level, notes=said, seconds=lambda: clock() - begun)
+    return _fitted(prepared, optimum, conf_level=conf_level, notes=said, seconds=lambda: clock() - begun)
 
 
 def _failure(prepared: Prepared, optimum: Optimum) -> str:
@@ -164,7 +164,7 @@ def _failure(prepared: Prepared, optimum: Optimum) -> str:
         if len(columns):
             return notes.separated([prepared.names[j] for j in columns])
     if largest > LARGEST_SD:
-        return notes.unbounded_variance(largest)
+        return notes.unbounded_variance(prepared, optimum)
     return "" if optimum.is_maximum else notes.not_arrived(optimum)
 
 
@@ -221,7 +221,7 @@ def _tables(prepared: Prepared, optimum: Optimum, *, conf_level: float) -> tuple
     """Return coefficients (thresholds first) and the covariance that their errors come from."""
     estimates, model, robust = _covariances(prepared, optimum)
     cuts = zip(prepared.levels[:-1], prepared.levels[1:], strict=True)
-    names = [*(f"{_plain(low)}|{_plain(high)}" for low, high in cuts), *prepared.names]
+    names = [*(f"{notes.plain(low)}|{notes.plain(high)}" for low, high in cuts), *prepared.names]
     shown = model if prepared.problem.nested else robust
     table = coefficient_table(names, estimates, np.sqrt(np.diag(shown)), conf_level=conf_level)
     if not prepared.problem.nested:
@@ -229,13 +229,6 @@ def _tables(prepared: Prepared, optimum: Optimum, *, conf_level: float) -> tuple
         if prepared.n_participants < MIN_CLUSTERS:
             table[["std_error", "statistic", "p_value", "conf_low", "conf_high"]] = np.nan
     return table, pd.DataFrame(shown, index=names, columns=names)
-
-
-def _plain(level: Any) -> str:
-    """Write 3.0 as 3: ratings are whole numbers, whatever type they came in."""
-    if isinstance(level, float) and level.is_integer():
-        return str(int(level))
-    return str(level)
 
 
 def _variances(optimum: Optimum, groups: Sequence[str]) -> tuple[pd.DataFrame, dict[str, float]]:
@@ -263,22 +256,21 @@ def _method(prepared: Prepared) -> str:
     return "cumulative logit, " + ("Laplace approximation" if q == 1 else how)
 
 
-def _group_sizes(prepared: Prepared, groups: Sequence[str]) -> dict[str, int]:
-    return dict(zip(groups, (prepared.n_participants, prepared.n_conversations), strict=False))
+def _group_sizes(prepared: Prepared) -> dict[str, int]:
+    return dict(zip(prepared.groups, (prepared.n_participants, prepared.n_conversations), strict=False))
 
 
 def _fitted(
     prepared: Prepared,
     optimum: Optimum,
     *,
-    groups: Sequence[str],
     conf_level: float,
     notes: tuple[str, ...],
     seconds: Callable[[], float],
 ) -> OrdinalMixedFit:
     table, covariance = _tables(prepared, optimum, conf_level=conf_level)
-    variances, icc = _variances(optimum, groups)
-    n, n_parameters = len(prepared.problem.level), len(table) + len(groups)
+    variances, icc = _variances(optimum, prepared.groups)
+    n, n_parameters = len(prepared.problem.level), len(table) + len(prepared.groups)
     deviance = -2.0 * optimum.log_likelihood
     return OrdinalMixedFit(
         method=_method(prepared),
@@ -291,7 +283,7 @@ def _fitted(
         aic=deviance + 2.0 * n_parameters,
         bic=deviance + np.log(n) * n_parameters,
         n_observations=n,
-        n_groups=_group_sizes(prepared, groups),
+        n_groups=_group_sizes(prepared),
         icc=icc,
         converged=True,
         notes=notes,
@@ -302,7 +294,7 @@ def _fitted(
     )
 
 
-def _failed(prepared: Prepared, *, groups: Sequence[str], notes: tuple[str, ...], seconds: float) -> OrdinalMixedFit:
+def _failed(prepared: Prepared, *, notes: tuple[str, ...], seconds: float) -> OrdinalMixedFit:
     empty = pd.DataFrame({name: pd.Series(dtype=object if name == "term" else float) for name in TERM_COLUMNS})
     no_variances = pd.DataFrame(
         {name: pd.Series(dtype=object if name in ("group", "term") else float) for name in VARIANCE_COLUMNS}
@@ -318,7 +310,7 @@ def _failed(prepared: Prepared, *, groups: Sequence[str], notes: tuple[str, ...]
         aic=np.nan,
         bic=np.nan,
         n_observations=len(prepared.problem.level),
-        n_groups=_group_sizes(prepared, groups),
+        n_groups=_group_sizes(prepared),
         icc={},
         converged=False,
         notes=notes,

@@ -33,6 +33,8 @@ class Prepared:
     scales: Floats
     n_participants: int
     n_conversations: int
+    groups: tuple[str, ...]
+    """What the one or two intercepts are called."""
 
 
 def independent_columns(X: Floats) -> NDArray[np.bool_]:
@@ -113,22 +115,21 @@ def _codes(labels: ArrayLike, *, n: int, what: str) -> NDArray[np.intp]:
     return codes.astype(np.intp)
 
 
-def _refuse_unidentified(n_rows: int, n_participants: int, n_conversations: int | None) -> None:
-    if n_participants < 2:
-        raise TooLittleData("A participant intercept needs at least 2 participants; the rows have 1.")
-    if n_participants == n_rows:
+def _refuse_unidentified(n_rows: int, sizes: Sequence[int], groups: Sequence[str]) -> None:
+    """Refuse groups whose variance the rows cannot tell from the ratings' own spread, or from each other."""
+    outer = groups[0]
+    if sizes[0] < 2:
+        raise TooLittleData(f"An intercept of {outer} needs at least 2 groups; the rows have 1.")
+    for group, size in zip(groups, sizes, strict=True):
+        if size == n_rows:
+            raise TooLittleData(
+                f"An intercept of {group} needs groups with several ratings; all {size} have exactly one."
+                + (f" Use (1|{outer})." if group != outer else "")
+            )
+    if len(sizes) == 2 and sizes[0] == sizes[1]:
         raise TooLittleData(
-            f"A participant intercept needs participants with several ratings; all {n_rows} have exactly one."
-        )
-    if n_conversations == n_rows:
-        raise TooLittleData(
-            "A conversation intercept needs conversations with several ratings; every conversation has exactly "
-            "one. Use (1|participant)."
-        )
-    if n_conversations == n_participants:
-        raise TooLittleData(
-            "Intercepts of participant and conversation need participants with several conversations; every "
-            "participant has exactly one. Use (1|participant)."
+            f"Intercepts of {outer} and {groups[1]} cannot be told apart: each {outer} has exactly one group of the "
+            f"second. Use (1|{outer})."
         )
 
 
@@ -141,6 +142,7 @@ def prepare(
     term_names: Sequence[str],
     scale_levels: Sequence[Any] | None,
     n_quadrature: int,
+    group_names: Sequence[str],
 ) -> Prepared:
     """Check the input and return it sorted by participant and conversation, with standardised columns."""
     if isinstance(n_quadrature, bool) or n_quadrature != int(n_quadrature) or not 1 <= n_quadrature <= MAX_QUADRATURE:
@@ -157,9 +159,10 @@ def prepare(
         _, talk = np.unique(np.column_stack([person, codes]), axis=0, return_inverse=True)
         talk = talk.astype(np.intp).ravel()
     n_participants, n_conversations = int(person.max()) + 1, int(talk.max()) + 1
-    _refuse_unidentified(n, n_participants, None if conversation is None else n_conversations)
+    groups = tuple(group_names[: 1 if conversation is None else 2])
+    _refuse_unidentified(n, (n_participants, n_conversations)[: len(groups)], groups)
     kept = independent_columns(matrix)
-    n_parameters = len(levels) - 1 + int(kept.sum()) + (1 if conversation is None else 2)
+    n_parameters = len(levels) - 1 + int(kept.sum()) + len(groups)
     if n <= n_parameters:
         raise TooLittleData(f"The model has {n_parameters} parameters and needs more ratings than that; {n} came.")
     means = matrix[:, kept].mean(axis=0)
@@ -185,6 +188,7 @@ def prepare(
         scales=scales,
         n_participants=n_participants,
         n_conversations=n_conversations,
+        groups=groups,
     )
 
 

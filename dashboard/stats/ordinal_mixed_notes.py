@@ -13,6 +13,13 @@ RARE_LEVEL = 5
 FEW_PARTICIPANTS = 10
 
 
+def plain(level: object) -> str:
+    """Write 3.0 as 3: ratings are whole numbers, whatever type they came in."""
+    if isinstance(level, float) and level.is_integer():
+        return str(int(level))
+    return str(level)
+
+
 def _listed(items: Sequence[object]) -> str:
     words = [str(item) for item in items]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
@@ -35,9 +42,9 @@ def about_search(optimum: Optimum, difference: float) -> tuple[str, ...]:
     return tuple(found)
 
 
-def about_boundary(optimum: Optimum, groups: Sequence[str]) -> tuple[str, ...]:
+def about_boundary(prepared: Prepared, optimum: Optimum) -> tuple[str, ...]:
     """Name the variances that are exactly zero."""
-    zero = [group for group, sd in zip(groups, optimum.position[-2:], strict=False) if sd == 0]
+    zero = [group for group, sd in zip(prepared.groups, optimum.position[-2:], strict=False) if sd == 0]
     if not zero:
         return ()
     verb = "is" if len(zero) == 1 else "are"
@@ -50,22 +57,22 @@ def about_boundary(optimum: Optimum, groups: Sequence[str]) -> tuple[str, ...]:
 def about_errors(prepared: Prepared, *, min_clusters: int) -> tuple[str, ...]:
     """Say where standard errors and tests come from."""
     said = ["Tests are z tests: degrees of freedom are not defined for this model."]
-    n = prepared.n_participants
+    n, group = prepared.n_participants, prepared.groups[0]
     if prepared.problem.n_quadrature == 1:
         said.append("Laplace's approximation (one quadrature point) pulls variances towards zero in small groups.")
     if not prepared.problem.nested:
         said.append(
-            "Standard errors are participant-clustered (sandwich, × G/(G − 1)). The model's own, in "
-            "std_error_model, take a participant's turns for independent given the participant; where conversations "
-            "differ they can be half of what they should be."
+            f"Standard errors are {group}-clustered (sandwich, × G/(G − 1)). The model's own, in std_error_model, "
+            f"take the rows of a {group} for independent given the {group}; where conversations differ they can be "
+            "half of what they should be."
         )
         if n < min_clusters:
             said.append(
-                f"With {n} participants there are no clustered errors: at least {min_clusters} are needed for "
+                f"With {n} groups there are no clustered errors: at least {min_clusters} are needed for "
                 "intervals and tests."
             )
     if min_clusters <= n < FEW_PARTICIPANTS or (prepared.problem.nested and n < FEW_PARTICIPANTS):
-        said.append(f"Only {n} participants: variances and standard errors are rough.")
+        said.append(f"Only {n} groups of {group}: variances and standard errors are rough.")
     return tuple(said)
 
 
@@ -79,11 +86,11 @@ def about_data(prepared: Prepared) -> tuple[str, ...]:
     if prepared.unobserved:
         noun = "Level" if len(prepared.unobserved) == 1 else "Levels"
         said.append(
-            f"{noun} {_listed(prepared.unobserved)} of the scale never occurs in these rows; the thresholds divide "
+            f"{noun} {_listed([plain(level) for level in prepared.unobserved])} of the scale never occurs in these rows; the thresholds divide "
             "the observed levels only."
         )
     pairs = zip(prepared.levels, prepared.level_counts, strict=True)
-    rare = [f"{level} ({count})" for level, count in pairs if count < RARE_LEVEL]
+    rare = [f"{plain(level)} ({count})" for level, count in pairs if count < RARE_LEVEL]
     if rare:
         said.append(f"Fewer than {RARE_LEVEL} rows have rating {_listed(rare)}: the thresholds beside are uncertain.")
     return tuple(said)
@@ -98,11 +105,13 @@ def separated(names: Sequence[str]) -> str:
     )
 
 
-def unbounded_variance(sd: float) -> str:
+def unbounded_variance(prepared: Prepared, optimum: Optimum) -> str:
     """Say that a standard deviation has no finite estimate, and what to do."""
+    sds = np.abs(optimum.position[-2:])
+    group = prepared.groups[int(np.argmax(sds[: len(prepared.groups)]))]
     return (
-        f"No estimate exists: the search was followed to a standard deviation of {sd:.0f} and the likelihood still "
-        "grew, because (almost) every participant gives one rating throughout. Select more data or another outcome."
+        f"No estimate exists: the standard deviation of {group} was followed to {sds.max():.0f} and the likelihood "
+        f"still grew, because (almost) every {group} gives one rating throughout. Select more data or another outcome."
     )
 
 

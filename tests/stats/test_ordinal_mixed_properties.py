@@ -188,7 +188,7 @@ def test_a_rare_group_at_one_end_is_separation(ratings):
 def test_participants_who_never_vary_have_no_finite_variance(ratings):
     result = fit(ratings, nested=False, y=1 + ratings.participant % 5, columns=())
     assert not result.converged
-    assert "gives one rating throughout" in result.notes[0]
+    assert "every participant gives one rating throughout" in result.notes[0]
 
 
 def test_levels_of_the_scale_that_nobody_used_are_named(ratings):
@@ -242,13 +242,13 @@ def test_five_rows_are_fitted_or_refused_in_words():
 def test_input_that_cannot_be_used_is_refused_with_a_sentence(ratings):
     with pytest.raises(TooLittleData, match="at least two different ratings; all 450 rows have 3"):
         fit(ratings.assign(rating=3))
-    with pytest.raises(TooLittleData, match="at least 2 participants"):
+    with pytest.raises(TooLittleData, match="participant needs at least 2 groups"):
         fit(ratings.assign(participant=1))
-    with pytest.raises(TooLittleData, match="participants with several ratings"):
+    with pytest.raises(TooLittleData, match="participant needs groups with several ratings"):
         fit(ratings.assign(participant=np.arange(450)), nested=False)
-    with pytest.raises(TooLittleData, match="conversations with several ratings"):
+    with pytest.raises(TooLittleData, match="conversation needs groups with several ratings.*Use .1.participant"):
         fit(ratings.assign(conversation=np.arange(450)))
-    with pytest.raises(TooLittleData, match="every participant has exactly one"):
+    with pytest.raises(TooLittleData, match="each participant has exactly one"):
         fit(ratings.assign(conversation=ratings.participant))
     with pytest.raises(TooLittleData, match="no row came"):
         fit(ratings.iloc[:0])
