@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -50,9 +49,9 @@ class ImportReport:
     release: bool = False
     licence: str | None = None
 
-    def to_json(self) -> str:
-        """Return the report as one JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1, allow_nan=False)
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as what JSON can hold."""
+        return asdict(self)
 
     def to_text(self) -> str:
         """Return the report for people."""
@@ -174,8 +173,8 @@ def _manifest(
     if mapped and not isinstance(mapped.shape, Overrides):
         origin = "mapping"
     title = (mapped.title if mapped else None) or ("SENSE-7, the release" if release else read.name)
-    sheets = {sheet.name: {"rows": len(sheet.rows), "file": None} for sheet in (shape.conversations, shape.turns)}
-    sheets |= {sheet.name: {"rows": len(sheet.rows), "file": None} for sheet in shape.others}
+    read_sheets = (shape.conversations, shape.turns, *shape.others)
+    sheets = {sheet.name: {"rows": sheet.rows_read, "file": None} for sheet in read_sheets}
     return {
         "origin": origin,
         "synthetic": synthetic,

@@ -142,7 +142,14 @@ def _moved(turns: Sheet, conversations: Sheet, mapping: MappedShape, findings: F
     blank = [None] * len(moved)
     rows = [[*row, *by_id.get(id_or_text(row[key]), blank)] for row in conversations.rows]
     columns = [*conversations.columns, *(turns.columns[place] for place in moved)]
-    return messages, Sheet(conversations.name, columns, conversations.numbers, rows, notes=conversations.notes)
+    return messages, Sheet(
+        conversations.name,
+        columns,
+        conversations.numbers,
+        rows,
+        notes=conversations.notes,
+        rows_read=conversations.rows_read,
+    )
 
 
 def _chosen(sheet: Sheet, mapping: MappedShape, findings: Findings) -> Sheet:
@@ -166,6 +173,7 @@ def _chosen(sheet: Sheet, mapping: MappedShape, findings: Findings) -> Sheet:
         [sheet.numbers[at] for at in keep],
         [sheet.rows[at] for at in keep],
         notes=sheet.notes,
+        rows_read=sheet.rows_read,
     )
 
 

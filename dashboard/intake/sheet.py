@@ -115,6 +115,8 @@ class Sheet:
         Texts of the rows above the header.
     notes
         What was seen on the way.
+    rows_read
+        How many rows the source has, where only some were taken.
     """
 
     name: str
@@ -123,6 +125,12 @@ class Sheet:
     rows: list[list[Cell]]
     title: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    rows_read: int | None = None
+
+    def __post_init__(self) -> None:
+        """Take the rows for those that were read, unless told that some were left out."""
+        if self.rows_read is None:
+            self.rows_read = len(self.rows)
 
     def column(self, place: int | None) -> list[Cell]:
         """Return the cells of a column, or blanks for a column that is not there."""
