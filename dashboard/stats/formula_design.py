@@ -103,6 +103,8 @@ class Design:
         Values (n,) of the random slopes by name.
     means
         Row mean of every numeric variable or numeric column used, for reference grids.
+    codes, weights
+        Level of each factor per row, and how many observations a row stands for (None: one).
     """
 
     formula: Formula
@@ -121,6 +123,7 @@ class Design:
     slopes: dict[str, Array] = field(repr=False)
     means: dict[str, float]
     codes: dict[str, Array] = field(repr=False, default_factory=dict)
+    weights: Array | None = field(repr=False, default=None)
     notes: tuple[str, ...] = ()
 
     @property
@@ -138,23 +141,10 @@ class Design:
         """Factors among the fixed terms, in order of appearance."""
         return tuple(self.levels)
 
-    def grid_columns(self, grid: Mapping[str, Array], numeric: Mapping[str, float], n: int) -> Array:
-        """Return fixed columns (n, p) for a reference grid.
-
-        `grid` gives each factor's level per grid row; numeric columns stand at `numeric` or else their row means.
-        """
-        values = {name: np.full(n, mean) for name, mean in {**self.means, **numeric}.items()}
-        return self.expand(grid, lambda variable: _grid_value(variable, values, self.means), n)
-
-    def expand(self, grid: Mapping[str, Array], value: Callable[[Variable], Array], n: int) -> Array:
-        """Return fixed columns (n, p) from factor levels per row and a function that gives numeric variables."""
-        out = np.ones((n, len(self.recipes)))
-        for j, recipe in enumerate(self.recipes):
-            for variable in recipe.numeric:
-                out[:, j] *= value(variable)
-            for variable, level in recipe.levels:
-                out[:, j] *= np.asarray(grid[str(variable)]) == level
-        return out
+    def at_means(self, variable: Variable, numeric: Mapping[str, float] | None = None) -> float:
+        """Return a numeric variable at `numeric` values of its columns, else at their row means."""
+        values = {name: np.asarray(value) for name, value in {**self.means, **(numeric or {})}.items()}
+        return float(_grid_value(variable, values, self.means))
 
 
 def _grid_value(variable: Variable, values: Mapping[str, Array], means: Mapping[str, float]) -> Array:

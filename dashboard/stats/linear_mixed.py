@@ -13,7 +13,6 @@ import pandas as pd
 from scipy.linalg import cho_solve
 
 from dashboard.stats.formula import Design, Formula, design, parse_formula
-from dashboard.stats.formula_design import ColumnRecipe
 from dashboard.stats.linear_mixed_estimation import FEW_GROUPS, Estimate, boundary_notes, estimate
 from dashboard.stats.linear_mixed_moments import Factor, Moments, moments_of_design
 from dashboard.stats.linear_mixed_satterthwaite import Satterthwaite, t_table
@@ -46,7 +45,7 @@ class LinearMixedFit:
     fit_seconds
         From formula and rows in memory to estimates and standard errors; degrees of freedom apart.
     design
-        None for a fit from moments.
+        Names and levels; of a fit from moments it holds no rows.
     """
 
     formula: str
@@ -66,11 +65,7 @@ class LinearMixedFit:
     fit_seconds: float
     moments: Moments = field(repr=False)
     estimate: Estimate = field(repr=False)
-    parsed: Formula = field(repr=False)
-    recipes: tuple[ColumnRecipe, ...] = field(repr=False)
-    term_columns: dict[str, tuple[int, ...]] = field(repr=False)
-    levels: dict[str, tuple[str, ...]] = field(repr=False)
-    design: Design | None = field(default=None, repr=False)
+    design: Design = field(repr=False)
     ar1: float | None = None
 
     # ------------------------------------------------------------------------------------- fixed effects
@@ -153,6 +148,11 @@ class LinearMixedFit:
         means = m.fixed_means()
         centred = total - m.n * float(beta @ means) ** 2
         return max(centred, 0.0) / (m.n - 1) * m.scaling.y_scale**2
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows are at hand (a fit from moments has none)."""
+        return len(self.design.y) == self.n_observations
 
     @property
     def r2_marginal(self) -> float:
@@ -255,7 +255,7 @@ def assemble(
 ) -> LinearMixedFit:
     """Put estimates on the user's scale and attach names and notes."""
     coefficients, covariance, sigma = _user_scale(found)
-    groups = {label: group.n_groups for label, group in built.groups.items()}
+    groups = {term.label: built.groups[term.label].n_groups for term in built.formula.random}
     return LinearMixedFit(
         formula=str(built.formula),
         method="REML" if found.deviance_function.reml else "ML",
@@ -274,10 +274,6 @@ def assemble(
         fit_seconds=time.perf_counter() - began,
         moments=moments,
         estimate=found,
-        parsed=built.formula,
-        recipes=built.recipes,
-        term_columns=built.terms,
-        levels=built.levels,
         design=built,
         ar1=ar1,
     )
@@ -339,3 +335,11 @@ def refit(fit: LinearMixedFit, *, reml: bool) -> LinearMixedFit:
         estimate=found,
         fit_seconds=time.perf_counter() - began,
     )
+
+
+def refit_random(fit: LinearMixedFit, formula: Formula) -> LinearMixedFit:
+    """Fit the same rows and fixed columns by REML with another random part (its groups among the fit's)."""
+    began = time.perf_counter()
+    built = replace(fit.design, formula=formula)
+    moments = moments_of_design(built)
+    return assemble(moments, estimate(moments, reml=True), built, began=began)
