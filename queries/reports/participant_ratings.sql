@@ -4,25 +4,37 @@
 -- std_dev has n − 1; iqr uses type 7 quantiles; low and extreme are relative to the scale; shares and entropy exist for
 -- whole-number outcomes only, the midpoint for odd many levels only. rmssd and inertia take pairs of successive turns of one
 -- conversation, both rated; inertia needs three pairs that vary. Participants without a rated turn keep a row.
-with turns as (
-    select
-        *,
-        lead(value) over conversation_turns as next_value,
-        lead(turn) over conversation_turns = turn + 1 as is_pair,
-        value is distinct from lag(value) over conversation_turns as starts_run
-    from selected_ratings(
-        $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
-    )
-    where answer = 'rated' and participant is not null
-    window conversation_turns as (partition by conversation order by turn)
-),
-
-everyone as (
-    select distinct participant
+with chosen as materialized (
+    select conversation, participant
     from selected_conversations(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     )
     where participant is not null
+),
+
+turns as materialized (
+    select
+        ratings.conversation,
+        ratings.value,
+        chosen.participant,
+        scales.minimum,
+        scales.maximum,
+        scales.step,
+        scales.n_levels,
+        scales.low_at,
+        lead(ratings.value) over conversation_turns as next_value,
+        lead(ratings.turn) over conversation_turns = ratings.turn + 1 as is_pair,
+        ratings.turn,
+        ratings.value is distinct from lag(ratings.value) over conversation_turns as starts_run
+    from stg_ratings as ratings
+    inner join chosen using (conversation)
+    inner join stg_scales as scales on ratings.outcome = scales.measure
+    where ratings.answer = 'rated' and ratings.outcome = coalesce($outcome::varchar, 'overall')
+    window conversation_turns as (partition by ratings.conversation order by ratings.turn)
+),
+
+everyone as (
+    select distinct participant from chosen
 ),
 
 levels as (
