@@ -1,0 +1,96 @@
+"""Parameters that every analysis of a mixed model takes, and the fit they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.analyses.findings import Parameters, Selection, parameter
+from dashboard.analyses.model_frame import ModelData, model_data
+from dashboard.database import Database
+from dashboard.vocabulary import NotInThisData, Refused, TooLittleData
+
+if TYPE_CHECKING:
+    from dashboard.stats.linear_mixed import LinearMixedFit
+
+
+@dataclass(frozen=True)
+class ModelParameters(Parameters):
+    """Which mixed model."""
+
+    formula: str | None = parameter(
+        None,
+        label="Formula",
+        help="lme4's syntax, e.g. overall ~ turn + model + (1 | participant/conversation).",
+    )
+    method: str = parameter(
+        "REML", label="Estimation", choices=("REML", "ML"), help="Restricted maximum likelihood, or plain.", more=True
+    )
+    reference: str | None = parameter(
+        None,
+        label="Reference levels",
+        help="What levels are compared with, e.g. model=GPT-4; several are separated by semicolons.",
+        more=True,
+    )
+
+
+def read_reference(text: str | None) -> dict[str, str]:
+    """Return the reference level per factor from ``task=Planning; model=GPT-4``.
+
+    Raises
+    ------
+    Refused
+        For a part that is not ``name=level``, or a name given twice.
+    """
+    chosen: dict[str, str] = {}
+    for part in (text or "").split(";"):
+        if not part.strip():
+            continue
+        name, sign, level = (piece.strip() for piece in part.partition("="))
+        if not sign or not name or not level:
+            raise Refused(f"A reference level must be NAME=LEVEL; came {part.strip()!r}.")
+        if name in chosen:
+            raise Refused(f"The reference level of {name!r} came twice.")
+        chosen[name] = level
+    return chosen
+
+
+def fitted_model(
+    database: Database, selection: Selection, parameters: ModelParameters
+) -> tuple[ModelData, LinearMixedFit]:
+    """Return the rows and the linear model fitted to them; a fit that failed its checks is refused with what to do.
+
+    Raises
+    ------
+    Refused
+        For a formula that cannot be read or does not suit the rows, and for a fit that failed.
+    TooLittleData
+        When the selection leaves too little for the model that is fitted where none is asked for.
+    """
+    data = model_data(database, selection, parameters.formula or None)
+    return data, fit_rows(data, parameters)
+
+
+def fit_rows(data: ModelData, parameters: ModelParameters) -> LinearMixedFit:
+    """Fit the model to its rows, or refuse."""
+    from dashboard.stats.linear_mixed import fit_linear_mixed
+
+    try:
+        fit = fit_linear_mixed(
+            data.frame, data.formula, reml=parameters.method == "REML", reference=read_reference(parameters.reference)
+        )
+    except NotInThisData:
+        raise
+    except Refused as refusal:
+        if parameters.formula:
+            raise
+        raise TooLittleData(f"{refusal} These filters leave too little; take one away, or reset them all.") from None
+    if not fit.converged:
+        raise failed(fit.notes)
+    return fit
+
+
+def failed(notes: Sequence[str]) -> TooLittleData:
+    """Return the refusal for a fit that failed its checks: no numbers, what went wrong, what to do."""
+    return TooLittleData(f"The model could not be fitted, so no numbers are shown. {' '.join(notes)}")
