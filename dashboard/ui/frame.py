@@ -80,16 +80,14 @@ def _provenance(selection: Selection) -> None:
     parts = [plain(manifest.get("title") or data.folder.name)]
     if manifest.get("release"):
         parts.append(f"{manifest['counts']['conversations']:,} of 695 conversations")
-    parts.append(f"data `{cache.data_key(data)[:12]}`")
+    parts.append(f"data {plain(cache.data_key(data)[:12])}")
     left = cache.counts(selection)
     if not selection.is_everything:
         parts.append("filtered: " + controls.describe_remaining(left, left))
     if data.public:
         parts.append("texts hidden")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="provenance"):
-        if data.synthetic:
-            st.badge("SYNTHETIC", icon=":material/science:", color="orange")
-        st.caption(" · ".join(parts), width="content")
+    mark = ":orange-badge[:material/science: SYNTHETIC] " if data.synthetic else ""
+    st.markdown(f"{mark}:gray[:small[{' · '.join(parts)}]]")
 
 
 def _unfollowed() -> None:
