@@ -17,6 +17,7 @@ TEXT_ENDINGS = (".csv", ".tsv", ".txt")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 _WORKBOOK_ENDINGS = (".xlsx", ".xlsm", ".xltx", ".xltm")
 _TABLE_ENDINGS = (*TEXT_ENDINGS, *JSON_ENDINGS, ".parquet", ".pq")
+_TEXTS_LIMIT = 150_000_000
 _SYNTHETIC = re.compile(r"\bSYNTHETIC\b")
 
 
@@ -85,19 +86,34 @@ def read_source(path: Path, *, names: frozenset[str], tables: frozenset[str] = f
         raise Refused(f"There is no file or folder {path}.")
     try:
         if path.is_dir():
-            return _read_folder(path, names, tables)
+            return _not_too_long(_read_folder(path, names, tables))
         if not path.is_file():
             raise Refused(f"{path} is neither a file nor a folder.")
-        kind = _kind_of(path)
-        if kind == "workbook":
-            from dashboard.intake.workbook import read_workbook
-
-            return Source(path.name, file_sha256(path), "workbook", read_workbook(path))
-        return Source(path.name, file_sha256(path), "file", [_read_table(path, kind, names)])
+        return _not_too_long(_read_file(path, names))
     except PermissionError as error:
         raise Refused(f"{error.filename or path} may not be read: permission denied.") from error
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _read_file(path: Path, names: frozenset[str]) -> Source:
+    kind = _kind_of(path)
+    if kind != "workbook":
+        return Source(path.name, file_sha256(path), "file", [_read_table(path, kind, names)])
+    from dashboard.intake.workbook import read_workbook
+
+    return Source(path.name, file_sha256(path), "workbook", read_workbook(path))
+
+
+def _not_too_long(source: Source) -> Source:
+    """Refuse texts that are short in the file because it stores a repeated one once."""
+    length = sum(len(cell) for grid in source.grids for cell in grid.cells() if isinstance(cell, str))
+    if length > _TEXTS_LIMIT:
+        raise Refused(
+            f"{source.name} holds texts of {length / 1e6:,.0f} million characters; the limit is "
+            f"{_TEXTS_LIMIT / 1e6:.0f} million."
+        )
+    return source
 
 
 def _kind_of(path: Path) -> str:

@@ -11,7 +11,6 @@ import datetime as dt
 import posixpath
 import re
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from dashboard.intake.sheet import Broken, Cell, Dated, Grid, serial_of, whole_characters
-from dashboard.intake.zipguard import open_workbook_zip
+from dashboard.intake.zipguard import DAMAGE, open_workbook_zip
 from dashboard.vocabulary import Refused
 
 CELLS_LIMIT = 1_500_000
@@ -29,20 +28,6 @@ _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NOT_FORMAT = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNORECASE)
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
-
-
-# What a damaged archive or damaged XML makes the standard library raise.
-_DAMAGE = (
-    expat.ExpatError,
-    zipfile.BadZipFile,
-    zlib.error,
-    KeyError,
-    IndexError,
-    StopIteration,
-    ValueError,
-    EOFError,
-    OSError,
-)
 
 
 class _Stop(Exception):
@@ -70,7 +55,7 @@ def read_workbook(path: Path) -> list[Grid]:
     with open_workbook_zip(path) as archive:
         try:
             return _read_sheets(archive, path.name)
-        except _DAMAGE as error:
+        except (expat.ExpatError, StopIteration, *DAMAGE) as error:
             if isinstance(error, Refused):
                 raise
             raise Refused(f"{path.name} is damaged: {_why(error)}.") from error

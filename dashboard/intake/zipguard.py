@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from pathlib import Path
@@ -12,6 +13,18 @@ from dashboard.vocabulary import Refused
 UNPACKED_LIMIT = 300_000_000
 _MEMBERS_LIMIT = 5_000
 _CHUNK = 1 << 18
+# What a damaged archive makes the standard library raise.
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
 _OLE = bytes.fromhex("D0CF11E0A1B11AE1")
 
 
@@ -27,16 +40,17 @@ def open_workbook_zip(path: Path) -> zipfile.ZipFile:
         If the file is empty, encrypted, of another format, damaged, or unpacks to more than 300 MB.
     """
     _refuse_other_formats(path)
+    archive = None
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise Refused(f"{path.name} is damaged: it cannot be opened as a workbook ({error}).") from error
-    try:
         _refuse_members(path, archive)
         with path.open("rb") as file:
             _count_unpacked(path, archive, file)
-    except BaseException:
-        archive.close()
+    except BaseException as error:
+        if archive is not None:
+            archive.close()
+        if isinstance(error, DAMAGE) and not isinstance(error, Refused):
+            raise Refused(f"{path.name} is damaged: it cannot be opened as a workbook ({error}).") from error
         raise
     return archive
 
