@@ -95,7 +95,7 @@ def write_sample(
 ) -> dict[str, Any]:
     """Write a folder of synthetic data, whole or not at all.
 
-    The same arguments give the same bytes. Peak memory hardly depends on `scale`: 0.35 GB for 47 million turns
+    The same arguments give the same bytes. Peak memory hardly depends on `scale`: 0.4 GB for 47 million turns
     (scale 10,000), which take 1.3 GB of disk. Beyond scale 20 `data_sha256` is the hash of the parameters, from
     which the tables follow; hashing the tables would take longer than making them. Predictions of the simulated
     judges cover the first 672 conversations at any scale.
