@@ -179,6 +179,9 @@ def connect(folder: Path, *, public: bool, threads: int | None = None, memory_li
             "threads": str(threads or os.cpu_count() or 2),
         },
     )
+    # This step of the optimiser splits a grouping of many conversations into overlapping scans: 245 s instead of 11 s
+    # for 47 million turns (DuckDB 2.0.1).
+    connection.execute("set disabled_optimizers = 'partitioned_execution'")
     try:
         for statement in raw_statements(folder, public=public):
             connection.execute(statement)
