@@ -113,7 +113,7 @@ def simulate_ratings_over_turns(
     return latent, overall, length
 
 
-def _on_the_scale(e: Effects, latent: Floats, style: Integers) -> Integers:
+def _on_the_scale(e: Effects, latent: Floats, style: Integers) -> NDArray[np.int8]:
     """Return the whole rating that a person of a style gives to a latent one."""
     stretch = np.array([item.stretch for item in e.styles])[style]
     lowest = np.array([item.lowest for item in e.styles])[style]
