@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from dashboard.ui.frame import ICON, existing_pages, page_column, show_frame, warm_up
+from dashboard.ui.address import existing_pages
+from dashboard.ui.frame import ICON, page_column, show_frame, warm_up
 from dashboard.ui.show import guarded
 
 st.set_page_config(page_title="SENSE-7 dashboard", page_icon=str(ICON), layout="wide", initial_sidebar_state=290)

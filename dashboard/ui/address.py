@@ -8,12 +8,14 @@ replaces the history's entry so that the back button leaves the page, and it dro
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dashboard.analyses import on_page, registry
+from dashboard.analyses import PAGES, on_page, registry
 from dashboard.analyses.findings import FILTERS, Analysis, Parameters, Selection, parse_parameters
 from dashboard.ui import cache
 from dashboard.vocabulary import Refused
@@ -25,9 +27,22 @@ DEFAULTS: dict[str, Any] = {
     "exclude_flagged": False,
     "outcome": None,
 }
+PAGES_FOLDER = Path(__file__).resolve().parent / "pages"
 _READ = "address_was_read"
 _NOTES = "address_notes"
 _PAGE = "address_page"
+
+
+def existing_pages() -> list[tuple[str, Path]]:
+    """Return title and file of every page that is built, in the order of ``PAGES``."""
+    files = {title: PAGES_FOLDER / f"{title.lower().replace(' ', '_')}.py" for title in PAGES}
+    return [(title, file) for title, file in files.items() if file.is_file()]
+
+
+def page_link(page: str, anchor: str) -> str:
+    """Return the relative address of a question on another page, with the filters in force."""
+    query = urlencode(query_pairs(page))
+    return f"{page.lower().replace(' ', '_')}{'?' + query if query else ''}#{anchor}"
 
 
 def read_address(page: str) -> None:

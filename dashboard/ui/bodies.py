@@ -26,16 +26,55 @@ def show_claims(findings: Findings) -> None:
             column("claim").label: f"{plain(row['claim'])}  \n:gray[:small[{plain(row['source'])}]]",
             column("reported").label: plain(row["reported"]),
             column("this_data").label: _found(row),
-            "": f"[See how](#{row['analysis']})" if address.current_page() == row["page"] else plain(row["page"]),
+            "": _where(str(row["page"]), str(row["analysis"])),
         }
         for _, row in table.iterrows()
     ]
     show_markdown_table(pd.DataFrame(rows), alt="The papers' claims, as reported and in this data")
 
 
+def _where(page: str, analysis: str) -> str:
+    """Return a link to the analysis of a claim; a page that is not built yet is only named."""
+    if page == address.current_page():
+        return f"[See how](#{analysis})"
+    if page in dict(address.existing_pages()):
+        return f"[{page}]({address.page_link(page, analysis)})"
+    return plain(page)
+
+
 def _found(row: pd.Series) -> str:
-    interval = f" (95 % interval {row['interval']})" if row["interval"] else ""
-    return f"**{plain(row['this_data'])}**{plain(interval)}  \n:gray[:small[{plain(row['basis'])}]]"
+    interval = f"(95 % interval {row['interval']})" if row["interval"] else ""
+    return f"**{plain(row['this_data'])}** {plain(interval)}  \n:gray[:small[{plain(row['basis'])}]]"
+
+
+_SEVERITY = {
+    "error": ":red[:material/error:]",
+    "warning": ":orange[:material/warning:]",
+    "ok": ":green[:material/check:]",
+}
+
+
+def show_checks(findings: Findings) -> None:
+    """Draw what each check found, the worst first; checks that found nothing stand together below."""
+    import pandas as pd
+
+    table = findings.table
+    found = table[table["severity"] != "ok"]
+    if len(found):
+        rows = [
+            {
+                "": _SEVERITY.get(str(row["severity"]), ""),
+                column("check").label: plain(str(row["check"]).replace("_", " ")),
+                column("detail").label: f"{plain(row['detail'])}  \n:gray[:small[{plain(row['examples'])}]]",
+            }
+            for _, row in found.iterrows()
+        ]
+        show_markdown_table(pd.DataFrame(rows), alt="Checks that found something")
+    passed = table[table["severity"] == "ok"]
+    if len(passed):
+        with st.expander(f"{len(passed)} checks that found nothing"):
+            for detail in passed["detail"]:
+                st.markdown(f"{_SEVERITY['ok']} {plain(detail)}")
 
 
 def show_codebook(findings: Findings) -> None:
@@ -77,4 +116,4 @@ def _cards(columns: pd.DataFrame, *, alt: str) -> None:
     )
 
 
-BODIES = {"claims": show_claims, "codebook": show_codebook}
+BODIES = {"claims": show_claims, "codebook": show_codebook, "data_quality": show_checks}

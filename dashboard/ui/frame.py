@@ -11,23 +11,15 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from dashboard.analyses import PAGES
 from dashboard.analyses.findings import Selection
 from dashboard.ui import address, cache, controls
 from dashboard.ui.show import guarded
 from dashboard.ui.text import plain
 
 ICON = Path(__file__).resolve().parent / "icon.svg"
-PAGES_FOLDER = Path(__file__).resolve().parent / "pages"
 
 
 COLUMN_PIXELS = 940
-
-
-def existing_pages() -> list[tuple[str, Path]]:
-    """Return title and file of every page that is built, in the order of ``PAGES``."""
-    files = {title: PAGES_FOLDER / f"{title.lower().replace(' ', '_')}.py" for title in PAGES}
-    return [(title, file) for title, file in files.items() if file.is_file()]
 
 
 def warm_up() -> None:

@@ -157,5 +157,5 @@ def link_to(analysis: Analysis) -> str:
     """Return the address of this view, with its filters and parameters, at this analysis."""
     here = urlsplit(st.context.url or "")
     query = urlencode(address.query_pairs())
-    base = f"{here.scheme}://{here.netloc}{here.path}" if here.netloc else here.path
-    return f"{base}{'?' + query if query else ''}#{analysis.name}"
+    base = f"{here.scheme}://{here.netloc}" if here.netloc else ""
+    return f"{base}{here.path or '/'}{'?' + query if query else ''}#{analysis.name}"

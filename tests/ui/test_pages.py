@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.analyses import on_page, registry
 from dashboard.paths import APP, SAMPLE
-from dashboard.ui.frame import existing_pages
+from dashboard.ui.address import existing_pages
 
 PAGES = existing_pages()
 page_files = pytest.mark.parametrize(("title", "file"), PAGES, ids=[title for title, _ in PAGES])
