@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboard.figures.template import escape
+from dashboard.figures.template import escape, wrap
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -18,7 +18,7 @@ def scale_axis(
     *,
     title: str,
     room: float = 0.0,
-    **where: int,
+    panel: int = 1,
 ) -> None:
     """Set an axis to a rating scale: whole steps where there are few, the words of its ends below their numbers.
 
@@ -34,8 +34,8 @@ def scale_axis(
         Title of the axis.
     room
         What the axis shows beyond either end, in units of the scale.
-    **where
-        ``row`` and ``col`` of a subplot.
+    panel
+        Which panel's axis, counted from 1.
     """
     low, high = limits
     span = high - low
@@ -45,11 +45,32 @@ def scale_axis(
     for index, word in ((0, ends[0]), (-1, ends[1])):
         if word:
             texts[index] = f"{texts[index]}<br>{escape(word)}" if axis == "x" else f"{escape(word)} {texts[index]}"
-    update = figure.update_xaxes if axis == "x" else figure.update_yaxes
-    update(
-        title_text=title,
+    name = f"{axis}axis{panel if panel > 1 else ''}"
+    figure.layout[name].update(
+        title_text=wrap(title) if axis == "x" else title,
         tickvals=ticks,
         ticktext=texts,
         range=[low - room, high + room],
-        **where,
     )
+
+
+def stack_panels(figure: go.Figure, shares: tuple[float, ...], *, gap: float = 0.06) -> None:
+    """Give a figure several panels, the first on top, each with axes like those it has: x, x2, … and y, y2, ….
+
+    Parameters
+    ----------
+    shares
+        Height of each panel, relative to one another.
+    gap
+        Space between panels as a share of the figure.
+    """
+    room = 1 - gap * (len(shares) - 1)
+    top = 1.0
+    for index, share in enumerate(shares, start=1):
+        suffix = "" if index == 1 else str(index)
+        low = top - room * share / sum(shares)
+        if index > 1:
+            figure.layout[f"xaxis{suffix}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": f"y{suffix}"}
+            figure.layout[f"yaxis{suffix}"] = figure.layout.yaxis.to_plotly_json() | {"anchor": f"x{suffix}"}
+        figure.layout[f"yaxis{suffix}"].domain = [max(0.0, low), top]
+        top = low - gap

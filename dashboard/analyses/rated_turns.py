@@ -1,0 +1,89 @@
+"""Rated turns as arrays: what the analyses of single participants, of dimensions and of models read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dashboard.database import Database
+from dashboard.queries import run_query
+from dashboard.stats.response_styles import Turns
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+def read_turns(database: Database, chosen: dict[str, Any], scale: pd.Series) -> tuple[Turns, pd.DataFrame]:
+    """Return the rated turns of one outcome, and the independent units by their number.
+
+    Parameters
+    ----------
+    chosen
+        The selection's query parameters, with the outcome.
+    scale
+        The outcome's row of the report ``outcomes``.
+    """
+    rows = run_query(database, "rated_turns", **chosen)
+    units = run_query(database, "selected_units", **chosen)
+    turns = Turns(
+        unit=rows["cluster_number"].to_numpy(),
+        conversation=rows["conversation_number"].to_numpy(),
+        turn=rows["turn"].to_numpy(),
+        value=rows["value"].to_numpy(dtype=float),
+        minimum=float(scale["minimum"]),
+        maximum=float(scale["maximum"]),
+        n_levels=float(scale["n_levels"]),
+    )
+    return turns, units
+
+
+@dataclass(frozen=True)
+class RatingMatrix:
+    """All outcomes of each turn side by side.
+
+    Attributes
+    ----------
+    values
+        Ratings, shape (n, k); NaN where a turn has none. Turns without any are not there.
+    outcomes
+        Names of the k columns.
+    unit, conversation, turn
+        Unit and conversation as codes from 0, and the turn's position, shape (n,).
+    n_units
+        How many units the selection has, rated or not.
+    """
+
+    values: np.ndarray
+    outcomes: tuple[str, ...]
+    unit: np.ndarray
+    conversation: np.ndarray
+    turn: np.ndarray
+    n_units: int
+
+    def columns(self, names: list[str] | tuple[str, ...]) -> np.ndarray:
+        """Return the columns of some outcomes, shape (n, len(names))."""
+        return self.values[:, [self.outcomes.index(name) for name in names]]
+
+
+def read_matrix(database: Database, chosen: dict[str, Any], outcomes: pd.DataFrame) -> RatingMatrix:
+    """Return every outcome of every rated turn of a selection.
+
+    Parameters
+    ----------
+    outcomes
+        The report ``outcomes``.
+    """
+    import numpy as np
+
+    rows = run_query(database, "rated_turns", **chosen, outcome=None)
+    units = run_query(database, "selected_units", **chosen, outcome=None)
+    conversation = rows["conversation_number"].to_numpy()
+    turn = rows["turn"].to_numpy()
+    longest = int(turn.max()) + 1 if len(turn) else 1
+    key, place = np.unique(conversation * longest + turn, return_inverse=True)
+    values = np.full((len(key), len(outcomes)), np.nan)
+    values[place, rows["outcome_number"].to_numpy()] = rows["value"].to_numpy(dtype=float)
+    unit = np.zeros(len(key), dtype=np.int64)
+    unit[place] = rows["cluster_number"].to_numpy()
+    return RatingMatrix(values, tuple(outcomes["outcome"]), unit, key // longest, key % longest, len(units))
