@@ -102,7 +102,7 @@ def _check_widths(grid: Grid, header: int, below: list[int]) -> list[str]:
     if not grid.widths:
         return []
     width = grid.widths[header]
-    long = [number for number in below if any(place >= width for place in grid.rows[number])]
+    long = [number for number in below if grid.widths[number] > width]
     if long:
         fields = grid.widths[long[0]]
         raise Refused(

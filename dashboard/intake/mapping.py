@@ -231,15 +231,12 @@ def _one_or_more(name: str, value: Any) -> list[str]:
 
 def _mapped_measures(content: dict[str, Any], rated_role: str) -> list[MappedMeasure]:
     labels = {name_key(name): _labels(name, table) for name, table in _label_tables(content)}
-    measures = [
-        _mapped_measure(part, name, entry, labels, rated_role)
-        for part in _KINDS
-        for name, entry in content.get(part, {}).items()
-    ]
-    columns = {name_key(measure.column) for measure in measures}
+    entries = [(part, name, entry) for part in _KINDS for name, entry in content.get(part, {}).items()]
+    columns = {name_key(str(entry.get("column"))) for _, _, entry in entries if isinstance(entry, dict)}
     for name, _ in _label_tables(content):
         if name_key(name) not in columns:
             raise Refused(f"labels.{name} names a column that no rating, pre or post item has.")
+    measures = [_mapped_measure(part, name, entry, labels, rated_role) for part, name, entry in entries]
     _check_together([measure.scale for measure in measures])
     return measures
 

@@ -57,8 +57,10 @@ class Study:
                 ratings = [1 + (overall + place) % 5 for place in range(7)]
                 self.sheets["Messages"] += [
                     [f"T{number}", 2 * turn + 1, 30.0 * turn, "user", f"question {number}{turn}", 0],
-                    [f"T{number}", 2 * turn + 2, 30.0 * turn + 5, "assistant", f"answer {number}{turn}", 0]
-                    + [LABELS[overall], *(LABELS[rating] for rating in ratings)],
+                    [
+                        *(f"T{number}", 2 * turn + 2, 30.0 * turn + 5, "assistant", f"answer {number}{turn}", 0),
+                        *(LABELS[rating] for rating in (overall, *ratings)),
+                    ],
                 ]
         for rows in self.sheets.values():
             for row in rows[1:]:
