@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dashboard.figures.template import Template, blank_figure, escape, rows_height, shorten
+from dashboard.figures.template import Template, blank_figure, escape, rows_height, shorten, wrap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +82,7 @@ def draw_intervals(
             showlegend=False,
         )
     )
-    figure.update_xaxes(title_text=unit, range=axis_range, tickformat=".0%" if percent else None)
+    figure.update_xaxes(title_text=wrap(unit), range=axis_range, tickformat=".0%" if percent else None)
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.8], showgrid=False)
     return figure
 

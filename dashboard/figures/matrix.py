@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dashboard.figures.template import Template, blank_figure, escape, ink_on, rows_height, shorten
+from dashboard.figures.template import Template, blank_figure, diverging, escape, ink_on, rows_height, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,9 @@ def draw_matrix(
     percent: bool = True,
     minimum: float = 0.0,
     maximum: float = 1.0,
+    note: str | None = None,
+    signed: bool = False,
+    mark: str | None = None,
 ) -> go.Figure:
     """Draw one tile per row and column with its number printed.
 
@@ -46,17 +49,26 @@ def draw_matrix(
         Whether values are shares.
     minimum, maximum
         Values at the light and at the dark end of the scale of tiles.
+    note
+        Column of short texts printed below the number; lines are separated by a newline.
+    signed
+        Whether values have a sign, which is printed, and whose colours diverge from grey at the middle of the scale.
+    mark
+        Column of booleans: tiles to outline in ink.
     """
     import plotly.graph_objects as go
 
     rows, columns = list(dict.fromkeys(frame[row])), list(dict.fromkeys(frame[across]))
     names = {column: escape(shorten(str(column), 26)) for column in columns}
-    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=2.4, around=9))
+    notes = [str(text) for text in frame[note]] if note else [""] * len(frame)
+    marks = [bool(one) for one in frame[mark]] if mark else [False] * len(frame)
+    n_lines = 1 + max((text.count("\n") + 1 for text in notes if text), default=0)
+    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=1.2 + 1.2 * n_lines, around=9))
     shapes, texts, inks = [], [], []
-    for one, other, number in zip(frame[row], frame[across], frame[value], strict=True):
+    for one, other, number, below, marked in zip(frame[row], frame[across], frame[value], notes, marks, strict=True):
         x, y = columns.index(other), rows.index(one)
         known = not math.isnan(number)
-        color = _tile(number, minimum, maximum, template) if known else None
+        color = _color(number, minimum, maximum, template, signed=signed) if known else None
         shapes.append(
             {
                 "type": "rect",
@@ -65,14 +77,18 @@ def draw_matrix(
                 "y0": y - 0.46,
                 "y1": y + 0.46,
                 "layer": "below",
-                "line": {"width": 0 if known else 1, "color": template.grid},
+                "line": {
+                    "width": 2 if marked else 0 if known else 1,
+                    "color": template.ink if marked else template.grid,
+                },
                 "fillcolor": color or "rgba(0,0,0,0)",
             }
         )
-        texts.append("" if not known else f"{100 * number:.0f}" if percent else f"{number:.2f}")
+        lines = [_number(number, percent=percent, signed=signed), *escape(below).splitlines()]
+        texts.append("<br>".join(line for line in lines if line))
         inks.append(ink_on(color) if color else template.quiet)
     figure.update_layout(shapes=shapes)
-    form = ".1%" if percent else ".2f"
+    form = ".1%" if percent else "+.1f" if signed else ".2f"
     figure.add_trace(
         go.Scatter(
             x=[columns.index(item) for item in frame[across]],
@@ -96,10 +112,12 @@ def draw_matrix(
         ticktext=[_wrap(names[column]) for column in columns],
         range=[-0.5, len(columns) - 0.5],
         side="top",
-        title_text=across_title if len(columns) > 1 else None,
         showgrid=False,
-        tickangle=0 if len(columns) <= 8 else None,
+        # Names stand upright where they would touch.
+        autotickangles=[0, -90],
     )
+    if len(columns) > 1:
+        _title_below(figure, across_title, template)
     figure.update_yaxes(
         tickvals=list(range(len(rows))),
         ticktext=[escape(shorten(row_labels.get(one, str(one)), 30)) for one in rows],
@@ -109,11 +127,43 @@ def draw_matrix(
     return figure
 
 
+def _title_below(figure: go.Figure, text: str, template: Template) -> None:
+    """Write the title of the columns below the tiles: above them stand their names, and the mark of synthetic data."""
+    figure.add_annotation(
+        text=escape(text),
+        xref="paper",
+        yref="paper",
+        x=0.5,
+        y=0,
+        yanchor="top",
+        yshift=-0.3 * template.font_size,
+        showarrow=False,
+        font={"size": template.small},
+    )
+    figure.update_layout(margin_b=2.2 * template.font_size)
+
+
 def _tile(number: float, minimum: float, maximum: float, template: Template) -> str:
     """Return a blue whose depth grows with the number; it reads in greyscale too."""
     light, deep = ((22, 38, 58), (77, 179, 230)) if template.dark else ((238, 244, 250), (0, 90, 145))
     share = min(1.0, max(0.0, (number - minimum) / (maximum - minimum))) if maximum > minimum else 0.0
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(light, deep, strict=True))
+
+
+def _color(number: float, minimum: float, maximum: float, template: Template, *, signed: bool) -> str:
+    """Return a tile's colour: from light to deep, or diverging from grey at the middle."""
+    if not signed:
+        return _tile(number, minimum, maximum, template)
+    share = min(1.0, max(0.0, (number - minimum) / (maximum - minimum))) if maximum > minimum else 0.5
+    return diverging(21)[round(20 * share)]
+
+
+def _number(number: float, *, percent: bool, signed: bool) -> str:
+    if math.isnan(number):
+        return ""
+    if percent:
+        return f"{100 * number:.0f}"
+    return f"{number:+.0f}".replace("-", "−") if signed else f"{number:.2f}"
 
 
 def _wrap(text: str, width: int = 13) -> str:

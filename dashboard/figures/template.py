@@ -122,6 +122,17 @@ def shorten(text: str, length: int = 32) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
+def wrap(text: str, width: int = 34) -> str:
+    """Return text broken into lines of about ``width`` characters at blanks, for titles of axes."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br>".join(lines)
+
+
 def blank_figure(template: Template, *, height: float) -> go.Figure:
     """Return an empty figure with the template's type, grounds and axes; ``height`` in px."""
     import plotly.graph_objects as go
