@@ -151,6 +151,20 @@ COLUMNS: dict[str, Column] = {
         "Share of turns with three or more answered dimensions that are all equal.",
     ),
     "flagged": Column("Flagged", "text", "Straight-lining on at least 90 % of five or more turns."),
+    # expectations
+    "desired_pomp": Column("Desired, of 100", "rating", "On the common scale that the mapping gives."),
+    "experienced_pomp": Column("Experienced, of 100", "rating", "On the common scale that the mapping gives."),
+    "gap": Column("Gap", "rating", "Experienced − desired, in points of 100."),
+    "share_unmet": Column("Unmet", "percent"),
+    "share_met": Column("Met", "percent"),
+    "share_exceeded": Column("Exceeded", "percent"),
+    "rank_biserial": Column("Rank-biserial r", "rating", "(W₊ − W₋)/(W₊ + W₋), from −1 to 1."),
+    "n_zero": Column("Zeros", "count", "Values of exactly zero, which the signed-rank test drops."),
+    "epsilon_squared": Column("ε²", "rating", "H/(n − 1): effect size of Kruskal–Wallis."),
+    "df_denominator": Column("df, denominator", "number", "Denominator degrees of freedom (Satterthwaite)."),
+    "third": Column("Third", "count", "First, middle or last third of a conversation's turns."),
+    "mapping": Column("Mapping"),
+    "verdict": Column("Against the average"),
     # quality and overview
     "value": Column("Value", "number"),
     "claim": Column("The papers' claim"),
@@ -202,6 +216,13 @@ GLOSSARY: dict[str, str] = {
     "REML": "Restricted maximum likelihood: variance estimates that account for the estimated fixed effects.",
     "ICC": "Intraclass correlation: the share of variance that lies between groups.",
     "Wilson interval": "An interval for a share that stays inside 0–100 %; here on the effective sample size.",
+    "desired empathy": "What the participant wanted, answered once before the conversation.",
+    "experienced empathy": "Mean of the empathy items answered after the conversation.",
+    "gap": "Experienced minus desired empathy on a common scale from 0 to 100; below 0 is less than was wanted.",
+    "response surface": (
+        "Satisfaction as a quadratic function of desired and experienced empathy together; tests of congruence read its shape."
+    ),
+    "Holm": "An adjustment of p values for the number of tests: the smallest is multiplied by their number, and so on.",
 }
 
 

@@ -1,9 +1,8 @@
-"""Wilcoxon's signed-rank test of one value per independent unit, and Holm's adjustment."""
+"""Wilcoxon's signed-rank test of one value per independent unit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,19 +79,3 @@ def signed_rank(values: np.ndarray) -> SignedRank:
     found = wilcoxon(used, zero_method="wilcox", correction=False, method="exact" if exact else "asymptotic")
     method = "exact" if exact else "normal approximation"
     return SignedRank(len(rounded), n_zero, positive, negative, biserial, float(found.pvalue), method)
-
-
-def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return Holm's adjusted p values; NaN stays NaN and does not count as a test.
-
-    References
-    ----------
-    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics, 6.
-    """
-    p = np.asarray(p_values, dtype=float)
-    adjusted = np.full(len(p), math.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = p[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
-    return adjusted

@@ -1,4 +1,4 @@
-"""Signed ranks, Holm, and scales of expectation: against R, enumeration and fractions by hand."""
+"""Signed ranks and scales of expectation: against R, enumeration and fractions by hand."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import rankdata, wilcoxon
 
 from dashboard.stats.pomp import Scale, classify_gap, map_expectations, percentile_ranks, pomp, thirds
-from dashboard.stats.signed_rank import holm, signed_rank
+from dashboard.stats.signed_rank import signed_rank
 from dashboard.vocabulary import Refused
 
 # Hollander & Wolfe (1973), depression data, as in R's help page of wilcox.test: differences first − second.
@@ -78,13 +78,6 @@ def test_the_sign_turns_the_rank_biserial_and_keeps_p():
     one, other = signed_rank(values), signed_rank(-values)
     assert one.rank_biserial == pytest.approx(-other.rank_biserial, abs=1e-15)
     assert one.p_value == pytest.approx(other.p_value, abs=1e-15)
-
-
-def test_holm_by_hand_and_without_counting_missing_tests():
-    # .01·4, .02·3 = .06, .03·2 = .06, .04·1 → at least the one before
-    assert holm([0.04, 0.01, np.nan, 0.03, 0.02]) == pytest.approx([0.06, 0.04, np.nan, 0.06, 0.06], nan_ok=True)
-    assert holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
-    assert len(holm([])) == 0
 
 
 def test_pomp_puts_scales_on_one_footing():
