@@ -208,7 +208,7 @@ def _operate(expression: Arithmetic, left: Array, right: Array) -> Array:
     return result
 
 
-class _Source:
+class RowSource:
     """The complete rows of the frame, with every variable computed once."""
 
     def __init__(self, frame: pd.DataFrame, formula: Formula, reference: Mapping[str, str]) -> None:
@@ -226,11 +226,13 @@ class _Source:
         self.notes: list[str] = []
 
     def is_factor(self, variable: Variable) -> bool:
+        """Tell whether a variable enters by levels."""
         if isinstance(variable, Call):
             return variable.function == "factor"
         return not is_numeric(self.frame[variable.name])
 
     def column(self, name: str, used_by: Expression) -> Array:
+        """Return a numeric column (n,); refuse text."""
         if name not in self.numeric:
             series = self.frame[name]
             if not is_numeric(series):
@@ -263,6 +265,7 @@ class _Source:
         return self.numeric[key]
 
     def special(self, call: Call) -> Array:
+        """Compute center(), within() or between() (n,): the functions that look at all rows."""
         if call.function == "factor":
             raise FormulaError(f"“{call}” is a factor and cannot be part of arithmetic.")
         names = {name: self.column(name, call) for name in names_in(call.argument)}
@@ -306,6 +309,7 @@ class _Source:
         return self.factor_codes[key], self.factor_levels[key]
 
     def grouping(self, group: tuple[str, ...]) -> Grouping:
+        """Return a grouping factor, made of one column or of several."""
         label = ":".join(group)
         if label not in self.groups:
             codes, levels = self.encoded(group[0])
@@ -390,7 +394,7 @@ def _present(series: pd.Series) -> Array:
 
 
 # ------------------------------------------------------------------------------------------------- coding
-def _codings(term: Term, labels: set[frozenset[str]], source: _Source) -> dict[Variable, bool]:
+def _codings(term: Term, labels: set[frozenset[str]], source: RowSource) -> dict[Variable, bool]:
     """Tell for each factor of a term whether treatment contrasts are used (R's rule: its margin is in the model)."""
     return {
         variable: frozenset(str(v) for v in term if v != variable) in labels
@@ -399,7 +403,8 @@ def _codings(term: Term, labels: set[frozenset[str]], source: _Source) -> dict[V
     }
 
 
-def _recipes(formula: Formula, source: _Source) -> list[ColumnRecipe]:
+def recipes_of(formula: Formula, source: RowSource) -> list[ColumnRecipe]:
+    """Return the recipes of all fixed columns, in R's order and coding."""
     recipes = [ColumnRecipe(INTERCEPT, INTERCEPT)] if formula.intercept else []
     present: set[frozenset[str]] = {frozenset()} if formula.intercept else set()
     labels = present | {frozenset(str(v) for v in term) for term in formula.terms}
@@ -419,7 +424,7 @@ def _recipes(formula: Formula, source: _Source) -> list[ColumnRecipe]:
     return recipes
 
 
-def _term_recipes(term: Term, codings: Mapping[Variable, bool], source: _Source) -> list[ColumnRecipe]:
+def _term_recipes(term: Term, codings: Mapping[Variable, bool], source: RowSource) -> list[ColumnRecipe]:
     numeric = tuple(v for v in term if v not in codings)
     choices = []
     for variable in codings:
@@ -439,7 +444,7 @@ def _term_recipes(term: Term, codings: Mapping[Variable, bool], source: _Source)
     return out
 
 
-def _fixed_columns(recipes: list[ColumnRecipe], source: _Source) -> Array:
+def _fixed_columns(recipes: list[ColumnRecipe], source: RowSource) -> Array:
     """Return the fixed columns (n, p), column-major."""
     X = np.empty((source.n, len(recipes)), order="F")
     for j, recipe in enumerate(recipes):
@@ -521,12 +526,12 @@ def design(frame: pd.DataFrame, formula: Formula, reference: Mapping[str, str] |
     """
     check_names(formula, [str(name) for name in frame.columns])
     _check_reference(formula, reference or {})
-    source = _Source(frame, formula, reference or {})
+    source = RowSource(frame, formula, reference or {})
     _check_rows(source)
     if isinstance(formula.response, Name) and source.is_factor(formula.response):
         raise FormulaError(f"The outcome “{formula.outcome}” must be numeric; it is a factor (text).")
     y = np.array(source.value(formula.response), dtype=float)
-    recipes = _recipes(formula, source)
+    recipes = recipes_of(formula, source)
     X = _fixed_columns(recipes, source)
     standardised = standardise(X, intercept=formula.intercept)
     kept = independent_columns(X, standardised)
@@ -558,7 +563,7 @@ def design(frame: pd.DataFrame, formula: Formula, reference: Mapping[str, str] |
     )
 
 
-def _factors(formula: Formula, source: _Source) -> list[Variable]:
+def _factors(formula: Formula, source: RowSource) -> list[Variable]:
     return list(dict.fromkeys(v for term in formula.terms for v in term if source.is_factor(v)))
 
 
@@ -567,7 +572,7 @@ def _positions(recipes: list[ColumnRecipe], formula: Formula) -> dict[str, tuple
     return {label: tuple(j for j, r in enumerate(recipes) if r.term == label) for label in labels}
 
 
-def _slope(slope: Variable, source: _Source) -> Array:
+def _slope(slope: Variable, source: RowSource) -> Array:
     if source.is_factor(slope):
         raise FormulaError(f"Random slopes must be numeric; “{slope}” is a factor. Use (1 | group:{slope}) for it.")
     values = source.value(slope)
@@ -582,14 +587,14 @@ def _check_reference(formula: Formula, reference: Mapping[str, str]) -> None:
             raise FormulaError(f"A reference level was chosen for “{name}”, which is not among the predictors.")
 
 
-def _check_rows(source: _Source) -> None:
+def _check_rows(source: RowSource) -> None:
     if not source.n:
         missing = ", ".join(f"“{name}” {n:,}" for name, n in source.dropped.items())
         because = f" Missing cells: {missing}." if missing else ""
         raise FormulaError(f"No row has all columns of the formula, of {source.n_rows:,}.{because}")
 
 
-def _design_notes(source: _Source, dropped_columns: tuple[str, ...]) -> list[str]:
+def _design_notes(source: RowSource, dropped_columns: tuple[str, ...]) -> list[str]:
     notes = []
     if source.dropped:
         n_dropped = source.n_rows - source.n

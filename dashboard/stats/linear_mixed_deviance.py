@@ -102,6 +102,17 @@ def _total(a: Array, b: Products) -> float:
     return float(np.vdot(a, b)) if isinstance(b, np.ndarray) else float(_row_dot(a, b).sum())
 
 
+def _distinct(sizes: Array) -> tuple[Array, Array]:
+    """Return the distinct group sizes and each group's position among them; fast for whole numbers."""
+    whole = sizes.astype(np.int64)
+    if whole.max() < 10_000 and np.array_equal(whole, sizes):
+        present = np.flatnonzero(np.bincount(whole))
+        rank = np.zeros(present[-1] + 1, dtype=np.int64)
+        rank[present] = np.arange(len(present))
+        return present.astype(float), rank[whole]
+    return np.unique(sizes, return_inverse=True)
+
+
 class Distinct:
     """For intercept-only groups, S'S summed over groups of equal size: a weight by size then costs nothing."""
 
@@ -110,14 +121,15 @@ class Distinct:
         first = level.ZD[0]
         if level.factor.k != 1 or not isinstance(first, np.ndarray):
             return
-        self.sizes, self.code = np.unique(level.ZZ[0, 0], return_inverse=True)
+        self.sizes, self.code = _distinct(level.ZZ[0, 0])
         if len(self.sizes) > min(MAX_DISTINCT, max(len(self.code) // 4, 1)):
             return
         self.usable = True
-        order = np.argsort(self.code, kind="stable")
-        bounds = np.searchsorted(self.code[order], np.arange(len(self.sizes) + 1))
-        self.counts = np.diff(bounds).astype(float)
-        pieces = [first[order[a:b]] for a, b in pairwise(bounds)]
+        # small integers sort by radix
+        order = np.argsort(self.code.astype(np.uint8), kind="stable")
+        self.counts = np.bincount(self.code, minlength=len(self.sizes)).astype(float)
+        bounds = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+        pieces = (first[order[a:b]] for a, b in pairwise(bounds))
         self.products = np.stack([piece.T @ piece for piece in pieces])
 
 

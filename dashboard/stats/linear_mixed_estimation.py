@@ -110,7 +110,8 @@ def _estimate(function: Deviance, start: Array | None, *, second_start: bool) ->
             function, "The deviance cannot be computed: the outcome may be fitted perfectly. Use fewer terms."
         )
     optimum, free = boundary(function.evaluate, optimum, *diagonals(function.factors))
-    optimum = polish(function.evaluate, _canonical(optimum.x, function), free)
+    costly = moments.n > THIN_ABOVE or not moments.dense
+    optimum = polish(function.evaluate, _canonical(optimum.x, function), free, costly=costly)
     return _verdict(function, optimum, free, agreed=agreed)
 
 
@@ -134,7 +135,8 @@ def _optimise(function: Deviance, start: Array | None, *, second_start: bool) ->
     if start is None and _is_large(moments):
         thin = Deviance(thinned(moments), reml=function.reml)
         begun, agreed = _optimise(thin, None, second_start=second_start)
-        return minimise(function.evaluate, begun.x), agreed
+        grown = begun.hessian * (moments.n / thin.moments.n)
+        return minimise(function.evaluate, begun.x, tolerance=1e-4, hessian=grown), agreed
     first = minimise(function.evaluate, start_values(function.factors, 0.6) if start is None else start)
     if not second_start:
         return first, None

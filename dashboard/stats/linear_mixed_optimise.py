@@ -35,8 +35,8 @@ class Optimum:
     expected_decrease: float
 
 
-def minimise(objective: Objective, start: Array, *, tolerance: float = 1e-9, first_step: float = 1e-4) -> Optimum:
-    """Minimise by BFGS with backtracking, from a finite-difference Hessian at the start.
+def minimise(objective: Objective, start: Array, *, tolerance: float = 1e-9, hessian: Array | None = None) -> Optimum:
+    """Minimise by BFGS with backtracking, from a given Hessian or a finite-difference one at the start.
 
     Stops when the decrease that the quadratic model expects is below `tolerance` (or below the objective's own
     rounding). `objective` may return an infinite value.
@@ -45,7 +45,7 @@ def minimise(objective: Objective, start: Array, *, tolerance: float = 1e-9, fir
     value, gradient = objective(x)
     if not np.isfinite(value):
         raise ArithmeticError("the objective is not finite at the start")
-    hessian = _make_positive(_forward_hessian(objective, x, gradient, first_step))
+    hessian = _make_positive(_forward_hessian(objective, x, gradient) if hessian is None else hessian)
     expected = np.inf
     for _ in range(MAX_ITERATIONS):
         step = -np.linalg.solve(hessian, gradient)
@@ -107,7 +107,7 @@ def _make_positive(hessian: Array) -> Array:
     return (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
 
 
-def _forward_hessian(objective: Objective, x: Array, gradient: Array, step: float) -> Array:
+def _forward_hessian(objective: Objective, x: Array, gradient: Array, step: float = 1e-4) -> Array:
     out = np.empty((len(x), len(x)))
     for i in range(len(x)):
         moved = x.copy()
@@ -140,22 +140,22 @@ def restricted(objective: Objective, free: Array, x: Array) -> Objective:
     return inner
 
 
-def polish(objective: Objective, x: Array, free: Array) -> Optimum:
+def polish(objective: Objective, x: Array, free: Array, *, costly: bool = False) -> Optimum:
     """Take Newton steps with an accurate Hessian in the free coordinates until nothing is gained.
 
-    The returned `hessian` is that of the free coordinates at the final point (to the last step's accuracy).
+    Differences are central, or forward where an evaluation is `costly`. The returned `hessian` is that of the free coordinates at the final point (to the last step's accuracy).
     """
     inner = restricted(objective, free, x)
     part = x[free]
     value, gradient = inner(part)
-    hessian = central_hessian(inner, part)
+    hessian = _forward_hessian(inner, part, gradient) if costly else central_hessian(inner, part)
     expected = 0.0
     for _ in range(3):
         if not len(part):
             break
         step = -np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0]
         expected = float(abs(0.5 * gradient @ step))
-        if expected < 1e-13:
+        if expected < max(1e-13, 1e-16 * abs(value)):
             break
         new_value, new_gradient = inner(part + step)
         if not np.isfinite(new_value) or np.linalg.norm(new_gradient) > np.linalg.norm(gradient):
