@@ -238,6 +238,43 @@ def query(
     _deliver(run_query(database, name, **values), name, format, output, caption="")
 
 
+@app.command()
+def fit(
+    formula: Annotated[
+        str, typer.Argument(metavar="FORMULA", help="lme4's syntax, e.g. 'overall ~ turn + (1 | participant)'.")
+    ],
+    ml: Annotated[bool, typer.Option("--ml", help="Maximum likelihood rather than restricted (REML).")] = False,
+    ordinal: Annotated[bool, typer.Option("--ordinal", help="Cumulative logit: ratings as ordered levels.")] = False,
+    quadrature: Annotated[
+        int, typer.Option("--quadrature", min=1, max=50, metavar="N", help="Points per random intercept; 1 is Laplace.")
+    ] = 7,
+    parameter: ParameterOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit one mixed model. A fit that failed its checks prints no numbers, only what to do."""
+    from dashboard.analyses import analysis
+    from dashboard.analyses.findings import parse_parameters
+    from dashboard.analyses.model_fit import fit_formula, fit_text
+
+    pairs = _pairs(parameter or [])
+    for key in {"formula", "method"} & {key for key, _ in pairs}:
+        instead = "the first argument" if key == "formula" else "--ml"
+        raise Refused(f"The {key} is given by {instead} of `sense7 fit`, not by -p {key}=….")
+    selection, parameters = parse_parameters(analysis("mixed_model"), pairs)
+    database = _open(data)
+    found = fit_formula(
+        database,
+        selection,
+        formula,
+        reml=not ml,
+        ordinal=ordinal,
+        n_quadrature=quadrature,
+        reference=getattr(parameters, "reference", None),
+    )
+    _print(_as_json(found) if as_json else fit_text(found, synthetic=database.synthetic))
+
+
 def _table(database: Database, name: str, given: list[str]) -> tuple[pd.DataFrame, str]:
     """Return a table by its name and its caption."""
     from dashboard.analyses import analysis

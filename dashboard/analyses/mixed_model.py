@@ -36,17 +36,19 @@ def analyse(database: Database, selection: Selection, parameters: ModelParameter
     data, fit = fitted_model(database, selection, parameters)
     terms = described_terms(fit)
     variances = described_variances(fit)
+    tables = {
+        NAME: terms,
+        f"{NAME}.variances": variances,
+        f"{NAME}.joint": joint_tests(fit),
+        f"{NAME}.summary": summary(fit),
+        f"{NAME}.report": report(data, fit, selection, parameters),
+    }
+    if fit.has_rows:
+        tables[f"{NAME}.rows"] = fitted_rows(data, fit)
     return Findings(
         name=NAME,
         headline=headline(data, fit),
-        tables={
-            NAME: terms,
-            f"{NAME}.variances": variances,
-            f"{NAME}.joint": joint_tests(fit),
-            f"{NAME}.summary": summary(fit),
-            f"{NAME}.rows": fitted_rows(data, fit),
-            f"{NAME}.report": report(data, fit, selection, parameters),
-        },
+        tables=tables,
         figures=_figures(data, fit, terms, variances),
         warnings=_warnings(data, fit),
         notes=fit.notes,
@@ -114,8 +116,7 @@ def summary(fit: LinearMixedFit) -> pd.DataFrame:
 
 def fitted_rows(data: ModelData, fit: LinearMixedFit) -> pd.DataFrame:
     """Return the rows fitted, the columns that the formula names."""
-    kept = data.frame.iloc[fit.design.rows] if fit.has_rows else data.frame
-    return kept.reset_index(drop=True)
+    return data.frame.iloc[fit.design.rows].reset_index(drop=True)
 
 
 def report(data: ModelData, fit: LinearMixedFit, selection: Selection, parameters: ModelParameters) -> pd.DataFrame:

@@ -14,7 +14,7 @@ IDS = ("participant", "conversation", "task", "model")
 
 
 def rows_command(data: ModelData, selection: Selection) -> str:
-    """Return the command that writes the rows fitted to rows.csv."""
+    """Return the command that writes the rows to rows.csv: those fitted, or every turn where sums were fitted."""
     given = [
         (key, f"{level:g}" if isinstance(level, float) else level)
         for key in FILTERS
@@ -25,6 +25,8 @@ def rows_command(data: ModelData, selection: Selection) -> str:
     if selection.exclude_flagged:
         given.append(("exclude_flagged", "true"))
     parts = ["sense7", "table", "mixed_model.rows", "-p", f"formula={data.text}"]
+    if data.from_sums:
+        parts = ["sense7", "query", "model_turns", "-p", f"outcome={data.response}"]
     for key, value in given:
         parts += ["-p", f"{key}={value}"]
     return shlex.join([*parts, "-o", "rows.csv"])
@@ -38,6 +40,8 @@ def r_code(data: ModelData, selection: Selection, parameters: ModelParameters) -
         "library(lmerTest)",
         f'd <- read.csv("rows.csv", fileEncoding = "UTF-8", na.strings = "", colClasses = c({kinds}))',
     ]
+    if data.from_sums:
+        lines.append(f"d$`{data.response}` <- d$value")
     lines += [_r_factor(name, read_reference(parameters.reference)) for name in _factors(data)]
     lines += _r_helpers(data)
     reml = "TRUE" if parameters.method == "REML" else "FALSE"
@@ -51,7 +55,9 @@ def _factors(data: ModelData) -> list[str]:
 
     frame = data.frame
     return [
-        name for name in data.formula.predictors if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))
+        name
+        for name in data.formula.predictors
+        if name in frame and not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))
     ]
 
 
@@ -80,6 +86,8 @@ def python_code(data: ModelData, selection: Selection, parameters: ModelParamete
     text = {name: "str" for name in data.formula.columns if name in IDS}
     reference = read_reference(parameters.reference)
     options = [f"reml={parameters.method == 'REML'}"] + ([f"reference={reference!r}"] if reference else [])
+    if data.from_sums:
+        return f"# Fitted from sums per conversation: sense7 fit '{data.text}'"
     lines = [
         f"# {rows_command(data, selection)}",
         "import pandas as pd",

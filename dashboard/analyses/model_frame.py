@@ -88,6 +88,8 @@ class ModelData:
         Of the complete rows.
     queries
         What was run.
+    from_sums
+        Whether a row is a conversation with sums over its turns, which stand for the turns.
     """
 
     formula: Formula
@@ -96,6 +98,7 @@ class ModelData:
     names: ModelNames
     counts: Counts
     queries: Mapping[str, Mapping[str, Any]]
+    from_sums: bool = False
 
     @property
     def text(self) -> str:
@@ -209,7 +212,7 @@ def model_data(database: Database, selection: Selection, text: str | None) -> Mo
     else:
         queries = {"model_conversations": chosen}
         frame = run_query(database, "model_conversations", **chosen)
-    frame = _with_covariates(database, frame, [name for name in formula.columns if name in names.covariates])
+    frame = with_covariates(database, frame, [name for name in formula.columns if name in names.covariates])
     for name in formula.columns:
         if name in ("task", "model") and len(frame) and frame[name].isna().all():
             raise NotInThisData(f"the {column(name).label.lower()} of a conversation, in these conversations.")
@@ -241,7 +244,7 @@ def _values(frame: pd.DataFrame, name: str) -> pd.Series:
     return stated.where(frame["answer"] != "missing")
 
 
-def _with_covariates(database: Database, frame: pd.DataFrame, wanted: list[str]) -> pd.DataFrame:
+def with_covariates(database: Database, frame: pd.DataFrame, wanted: list[str]) -> pd.DataFrame:
     """Add columns of the participants; a covariate is numeric where every filled cell is a number."""
     import pandas as pd
 

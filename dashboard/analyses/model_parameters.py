@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dashboard.analyses.findings import Parameters, Selection, parameter
-from dashboard.analyses.model_frame import ModelData, model_data
+from dashboard.analyses.model_frame import ModelData
+from dashboard.analyses.model_moments import rows_or_sums
 from dashboard.database import Database
 from dashboard.vocabulary import NotInThisData, Refused, TooLittleData
 
@@ -68,18 +69,14 @@ def fitted_model(
     TooLittleData
         When the selection leaves too little for the model that is fitted where none is asked for.
     """
-    data = model_data(database, selection, parameters.formula or None)
+    data = rows_or_sums(database, selection, parameters.formula or None)
     return data, fit_rows(data, parameters)
 
 
 def fit_rows(data: ModelData, parameters: ModelParameters) -> LinearMixedFit:
     """Fit the model to its rows, or refuse."""
-    from dashboard.stats.linear_mixed import fit_linear_mixed
-
     try:
-        fit = fit_linear_mixed(
-            data.frame, data.formula, reml=parameters.method == "REML", reference=read_reference(parameters.reference)
-        )
+        fit = estimate_model(data, reml=parameters.method == "REML", reference=read_reference(parameters.reference))
     except NotInThisData:
         raise
     except Refused as refusal:
@@ -89,6 +86,23 @@ def fit_rows(data: ModelData, parameters: ModelParameters) -> LinearMixedFit:
     if not fit.converged:
         raise failed(fit.notes)
     return fit
+
+
+def estimate_model(data: ModelData, *, reml: bool, reference: Mapping[str, str]) -> LinearMixedFit:
+    """Fit the linear model to rows or to sums of them; the fit says itself whether it converged."""
+    if not data.from_sums:
+        from dashboard.stats.linear_mixed import fit_linear_mixed
+
+        return fit_linear_mixed(data.frame, data.formula, reml=reml, reference=reference)
+    from dashboard.stats.linear_mixed_from_moments import fit_from_moments
+
+    sums = data.frame
+    fit = fit_from_moments(sums.drop(columns="n_turns"), data.formula, reml=reml, reference=reference)
+    n_turns, n_rated = int(sums["n_turns"].sum()), int(sums["n"].sum())
+    if n_turns == n_rated:
+        return fit
+    note = f"{n_turns - n_rated:,} of {n_turns:,} turns were left out because they carry no number of {data.response}."
+    return replace(fit, n_dropped=n_turns - fit.n_observations, notes=(*fit.notes, note))
 
 
 def failed(notes: Sequence[str]) -> TooLittleData:

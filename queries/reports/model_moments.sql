@@ -1,14 +1,15 @@
--- One row per conversation of the Selection with a rated turn: the sums of its turns, and what may explain them.
+-- One row per conversation of the Selection: the sums of its turns for one outcome, and what may explain them.
 -- key: conversation
 -- parameters: task, model, participant, desired_empathy, min_rated_turns, exclude_flagged, outcome
 select
     moments.conversation,
+    moments.n_turns,
     moments.n,
     moments.sum_turn,
-    moments.sum_turn_turn,
+    moments.sum_turn2,
     moments.sum_y,
     moments.sum_y_turn,
-    moments.sum_y_y,
+    moments.sum_y2,
     selected.participant,
     selected.task,
     selected.model,

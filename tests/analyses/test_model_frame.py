@@ -148,11 +148,15 @@ def test_the_moments_are_the_sums_of_the_rated_turns(data):
     from dashboard.queries import run_query
 
     found = run_query(data, "model_moments", outcome="affective").set_index("conversation")
-    turns = table("ratings").query("outcome == 'affective' and answer == 'rated'")
+    everything = table("ratings").query("outcome == 'affective'")
+    assert found["n_turns"].to_dict() == everything.groupby("conversation").size().to_dict()
+    assert found["sum_y"].isna().sum() == (found["n"] == 0).sum() > 0
+    found = found[found["n"] > 0]
+    turns = everything[everything["answer"] == "rated"]
     grouped = turns.assign(ty=turns["turn"] * turns["value"], tt=turns["turn"] ** 2, yy=turns["value"] ** 2)
     expected = grouped.groupby("conversation").agg(
-        n=("value", "size"), sum_turn=("turn", "sum"), sum_turn_turn=("tt", "sum"),
-        sum_y=("value", "sum"), sum_y_turn=("ty", "sum"), sum_y_y=("yy", "sum"),
+        n=("value", "size"), sum_turn=("turn", "sum"), sum_turn2=("tt", "sum"),
+        sum_y=("value", "sum"), sum_y_turn=("ty", "sum"), sum_y2=("yy", "sum"),
     )  # fmt: skip
     pd.testing.assert_frame_equal(
         found[expected.columns].sort_index().astype(float), expected.sort_index().astype(float), check_names=False
