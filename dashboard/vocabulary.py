@@ -236,6 +236,8 @@ def format_number(value: object, kind: str = "number") -> str:
     if isinstance(value, str) or kind == "text":
         return str(value)
     number = float(value)  # type: ignore[arg-type]
+    if math.isinf(number):
+        return "∞" if number > 0 else "−∞"
     if kind == "count":
         return f"{number:,.0f}"
     if kind == "percent":

@@ -173,9 +173,15 @@ def split_half(turns: Turns, n_units: int, *, n_boot: int = N_BOOT) -> pd.DataFr
         columns = slice(6 * place, 6 * place + 6)
         r_half = float(_correlation(stacked[:, columns].sum(axis=0)[None])[0]) if n_groups >= _LEAST else math.nan
         drawn = _correlation(draws[:, columns])
-        low, high = percentile_interval(2 * drawn / (1 + drawn), n_groups=n_groups)
-        rows.append((name, 2 * r_half / (1 + r_half), r_half, low, high, n_groups))
+        low, high = percentile_interval(spearman_brown(drawn), n_groups=n_groups)
+        rows.append((name, float(spearman_brown(np.array(r_half))), r_half, low, high, n_groups))
     return pd.DataFrame(rows, columns=["index", "estimate", "r_half", "conf_low", "conf_high", "n_groups"])
+
+
+def spearman_brown(r: np.ndarray) -> np.ndarray:
+    """Return the reliability of twice the length, 2r/(1 + r); NaN at r = −1, where it has no bound."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(r > -1 + 1e-12, 2 * r / (1 + r), math.nan)
 
 
 def _correlation(sums: np.ndarray) -> np.ndarray:

@@ -1,0 +1,208 @@
+"""The Variability page's analyses on real data folders: R's goldens, what is planted in the sample, and people at the edges."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard.analyses import on_page, registry
+from dashboard.analyses.findings import Selection, parse_parameters, run_analysis
+from dashboard.database import connect
+from dashboard.figures.template import Template
+from dashboard.intake.imports import import_source
+from dashboard.paths import SAMPLE
+from dashboard.vocabulary import NotInThisData, TooLittleData
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+GOLDEN = SHARED / "golden"
+needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the shared golden numbers are not on this machine")
+DIMENSIONS = ("Affective", "Cognitive", "Response", "Prosocial", "Interest", "Contextual", "Relational")
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return connect(SAMPLE, public=False)
+
+
+@pytest.fixture(scope="module")
+def shaped(tmp_path_factory):
+    """The release-shaped workbook, imported once."""
+    folder = tmp_path_factory.mktemp("shaped") / "data"
+    import_source(SHARED / "sense7_release_shaped.xlsx", folder)
+    return connect(folder, public=False)
+
+
+def ask(data, name, *given, selection=None):
+    one = registry()[name]
+    chosen, parameters = parse_parameters(one, list(given))
+    return run_analysis(data, one, selection or chosen, parameters)
+
+
+def golden(name):
+    return pd.read_csv(GOLDEN / name, comment="#")
+
+
+def people_at_the_edges(folder):
+    """Import a small file: a person with one turn, one with one conversation, one all equal, one all not applicable, and four more."""
+    ratings = {
+        "one turn": [[4]],
+        "one conversation": [[3, 4, 2, 5, 4]],
+        "all equal": [[3, 3, 3], [3, 3]],
+        "all not applicable": [["N/A", "N/A"], ["N/A"]],
+        "blank": [["", ""]],
+        "ordinary A": [[2, 3, 2], [4, 3, 5, 4]],
+        "ordinary B": [[5, 5, 4], [5, 4, 5]],
+        "ordinary C": [[1, 2, 1, 3], [2, 2, 1]],
+        "ordinary D": [[3, 4, 4], [4, 5, 3]],
+    }
+    rows = []
+    for person, conversations in ratings.items():
+        for number, values in enumerate(conversations):
+            for place, value in enumerate(values):
+                task = f"{person} {number}"
+                row = {"PID": person, "Model": "GPT-4", "TaskId": task, "PreTaskChoice": "Plan", "MessageId": 2 * place}
+                rows.append(row | {"Role": "user", "Content": "?"})
+                rated = dict.fromkeys(("EmpathyOverall", *DIMENSIONS), value)
+                rows.append(row | {"Role": "assistant", "Content": "!", "MessageId": 2 * place + 1} | rated)
+    path = folder / "edges.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    import_source(path, folder / "data")
+    return connect(folder / "data", public=False)
+
+
+@pytest.fixture(scope="module")
+def edges(tmp_path_factory):
+    return people_at_the_edges(tmp_path_factory.mktemp("edges"))
+
+
+def numbers_of(node):
+    """Every number in a figure's JSON."""
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from numbers_of(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from numbers_of(value)
+    elif isinstance(node, float):
+        yield node
+
+
+@pytest.mark.parametrize("name", [one.name for one in on_page("Variability")])
+def test_people_at_the_edges_are_no_crash_and_no_nan_in_a_figure(edges, name):
+    try:
+        findings = ask(edges, name)
+    except (TooLittleData, NotInThisData) as reason:
+        assert str(reason).endswith(".")
+        return
+    for drawing in findings.figures.values():
+        figure = drawing.figure(Template())
+        text = figure.to_json()
+        assert "NaN" not in text and "Infinity" not in text
+        for axis in ("x", "y"):
+            for trace in json.loads(text)["data"]:
+                values = trace.get(axis)
+                assert not (
+                    isinstance(values, list) and values and all(value is None for value in values)
+                ) or trace.get("showlegend", True)
+        assert "nan" not in drawing.alt.lower().split()
+
+
+class TestParticipants:
+    def test_everyone_is_in_the_table_and_counted(self, edges):
+        findings = ask(edges, "participant_ratings")
+        table = findings.table.set_index("participant")
+        assert len(table) == 9
+        assert table.loc["all not applicable", "n_turns"] == table.loc["blank", "n_turns"] == 0
+        assert table.loc["all not applicable", ["mean", "shrunken_mean"]].isna().all()
+        assert math.isnan(table.loc["one turn", "std_dev"])
+        assert table.loc["all equal", "std_dev"] == 0
+        assert any("2 participants without a rating" in warning for warning in findings.warnings)
+        assert any("1 participant rated a single turn" in warning for warning in findings.warnings)
+        assert "7 participants" in findings.headline
+
+    def test_shrunken_means_lie_between_the_raw_mean_and_everyones(self, sample):
+        table = ask(sample, "participant_ratings").table.dropna(subset="shrunken_mean")
+        between = (table["shrunken_mean"] - table["mean"]).abs() <= (table["mean"] - 3.64).abs() + 0.25
+        assert between.mean() > 0.98
+        assert (table["conf_low"] < table["shrunken_mean"]).all()
+
+    @needs_golden
+    def test_agree_with_lme4_through_import_and_query(self, shaped):
+        ours = ask(shaped, "participant_ratings").table.set_index("participant")
+        theirs = golden("shrunken_means.csv").set_index("participant")
+        np.testing.assert_allclose(ours.loc[theirs.index, "shrunken_mean"], theirs["shrunken_mean"], atol=5e-6)
+
+    def test_one_person_alone_is_a_sentence(self, sample):
+        findings = ask(sample, "participant_ratings", selection=Selection(participant=("S001",)))
+        assert findings.headline.startswith("The one participant here")
+        assert any("two participants" in warning for warning in findings.warnings)
+
+    def test_without_participants_it_is_not_in_this_data(self, sample):
+        counts = sample.manifest["counts"] | {"participants": None}
+        nobody = dataclasses.replace(sample, manifest={**sample.manifest, "counts": counts})
+        for name in ("participant_ratings", "response_styles", "variance_components", "dependability"):
+            with pytest.raises(NotInThisData):
+                ask(nobody, name)
+
+
+class TestComponents:
+    @needs_golden
+    def test_agree_with_lme4_for_every_outcome(self, shaped):
+        ours = ask(shaped, "variance_components")
+        shares = ours.table.pivot(index="outcome", columns="component", values="share")
+        theirs = golden("variance_components.csv").set_index("outcome")
+        for component in ("participant", "conversation", "turn"):
+            np.testing.assert_allclose(shares.loc[theirs.index, component], theirs[f"share_{component}"], rtol=2e-4)
+        simple = ours.tables["variance_components.companions"].set_index("measure")
+        assert simple.loc["icc1", "estimate"] == pytest.approx(golden("icc1_unbalanced.csv")["icc1"][0], rel=1e-9)
+        equal = golden("brown_forsythe.csv").set_index("case").loc["sense7 overall by participant"]
+        assert simple.loc["brown_forsythe", "estimate"] == pytest.approx(equal["f"], rel=1e-9)
+        assert simple.loc["icc_of_conversation_sds", "estimate"] > 0
+
+    def test_intervals_hold_what_is_planted_in_the_sample(self, sample):
+        table = ask(sample, "variance_components").table
+        own = table[table["outcome"] == "overall"].set_index("component")
+        # data/sample/EFFECTS.md: shares of the variance as seen in large samples.
+        for component, planted in (("participant", 0.31), ("conversation", 0.19), ("turn", 0.50)):
+            assert own.loc[component, "conf_low"] < planted < own.loc[component, "conf_high"]
+
+    def test_shares_sum_to_one(self, sample):
+        table = ask(sample, "variance_components").table
+        np.testing.assert_allclose(table.groupby("outcome")["share"].sum(), 1)
+
+
+class TestDependability:
+    @needs_golden
+    def test_conversations_needed_are_those_of_the_golden_components(self, shaped):
+        table = ask(shaped, "dependability", ("turns", "7")).table
+        own = table[table["reliability"] == 0.8].set_index("outcome")["conversations_needed"]
+        theirs = golden("variance_components.csv").set_index("outcome")["n_conv_080_t7"]
+        assert own.loc[theirs.index].tolist() == theirs.tolist()
+
+    def test_longer_conversations_never_need_more_of_them(self, sample):
+        short, long = (ask(sample, "dependability", ("turns", n)).table["conversations_needed"] for n in ("2", "12"))
+        assert (long <= short).all()
+
+
+class TestStyles:
+    @needs_golden
+    def test_reliability_agrees_with_the_golden_split_halves(self, shaped):
+        found = ask(shaped, "response_styles", ("n_boot", "0")).tables["response_styles.reliability"].set_index("index")
+        theirs = golden("index_split_half.csv").set_index("index")
+        for ours, name in (("mean", "mean"), ("std_dev", "sd"), ("entropy", "entropy"), ("inertia", "inertia")):
+            assert found.loc[ours, "estimate"] == pytest.approx(theirs.loc[name, "spearman_brown"], rel=1e-9)
+
+    @needs_golden
+    def test_says_that_ranking_by_sd_is_noise_where_it_is(self, shaped):
+        assert "ranking people by SD is mostly noise" in ask(shaped, "response_styles").headline
+
+    def test_straight_lining_is_found(self, edges):
+        table = ask(edges, "response_styles").table.set_index("participant")
+        # Every dimension of a turn got the same rating there.
+        assert (table["share_straight_lining"].dropna() == 1).all()
+        assert table.loc["all not applicable", "share_applicable"] == 0
+        assert math.isnan(table.loc["blank", "share_applicable"])
