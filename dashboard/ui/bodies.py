@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dashboard.analyses import registry
 from dashboard.analyses.findings import Findings
 from dashboard.ui import address
 from dashboard.ui.tables import show_markdown_table
@@ -22,15 +23,32 @@ def show_claims(findings: Findings) -> None:
 
     table = findings.table
     rows = [
-        {
-            column("claim").label: f"{plain(row['claim'])}  \n:gray[:small[{plain(row['source'])}]]",
-            column("reported").label: plain(row["reported"]),
-            column("this_data").label: _found(row),
-            "": _where(str(row["page"]), str(row["analysis"])),
-        }
+        _claim(row["claim"], row["source"], row["reported"], _found(row), row["page"], row["analysis"])
         for _, row in table.iterrows()
     ]
     show_markdown_table(pd.DataFrame(rows), alt="The papers' claims, as reported and in this data")
+
+
+def show_reported_claims() -> None:
+    """Draw each claim and what was reported, before this data has been asked."""
+    import pandas as pd
+
+    st.markdown("Asking this data …")
+    rows = [
+        _claim(claim.claim, claim.source, claim.reported, "…", one.page, one.name)
+        for one in registry().values()
+        for claim in one.claims
+    ]
+    show_markdown_table(pd.DataFrame(rows), alt="The papers' claims, as reported")
+
+
+def _claim(claim: str, source: str, reported: str, found: str, page: str, analysis: str) -> dict[str, str]:
+    return {
+        column("claim").label: f"{plain(claim)}  \n:gray[:small[{plain(source)}]]",
+        column("reported").label: plain(reported),
+        column("this_data").label: found,
+        "": _where(page, analysis),
+    }
 
 
 def _where(page: str, analysis: str) -> str:
@@ -116,4 +134,4 @@ def _cards(columns: pd.DataFrame, *, alt: str) -> None:
     )
 
 
-BODIES = {"claims": show_claims, "codebook": show_codebook, "data_quality": show_checks}
+BODIES = {"codebook": show_codebook, "data_quality": show_checks}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ COLUMN_PIXELS = 940
 
 def warm_up() -> None:
     """Load the drawing library beside the first page's queries: it takes longer than all of them."""
-    threading.Thread(target=importlib.import_module, args=("plotly.graph_objects",), daemon=True).start()
+    if "plotly.graph_objects" not in sys.modules:
+        threading.Thread(target=importlib.import_module, args=("plotly.graph_objects",), daemon=True).start()
 
 
 @contextmanager

@@ -9,7 +9,8 @@ it appears in the navigation when it exists. It needs two calls::
 
 ``open_page`` draws the title, what the page answers, the anchor menu and the glossary, and stops the page with advice
 when the filters leave nothing. ``show_findings`` draws question, headline, warnings, controls, figures and the quiet
-row; its controls and its part of the address come from the analysis' Parameters. A page that draws something of its own
+row; its controls and its part of the address come from the analysis' Parameters. ``show_later`` keeps the place of an
+analysis that takes long, so that the quick ones are there first. A page that draws something of its own
 puts it in ``with guarded("What it is"):``, so that a refusal reads as advice and no traceback reaches the reader, and
 draws Plotly figures with ``show_figure``. Text from data goes through ``dashboard.ui.text.plain`` wherever Markdown is
 rendered.
@@ -74,6 +75,29 @@ def _menu(title: str, glossary: Sequence[str], more: Sequence[tuple[str, str]]) 
         if glossary:
             with st.popover("Words used here", type="tertiary", icon=":material/menu_book:"):
                 st.markdown("\n\n".join(f"**{word}** — {GLOSSARY[word]}" for word in glossary))
+
+
+def show_later(
+    analysis: Analysis, selection: Selection, body: Callable[[Findings], None], *, waiting: Callable[[], None]
+) -> Callable[[], None]:
+    """Keep the place of an analysis that takes long; return the function that draws it once the rest is there.
+
+    On the first visit ``waiting`` draws what is known before, at about the height of the whole, so that nothing jumps;
+    later the last answer stands there until the new one comes.
+    """
+    seen = f"seen.{analysis.name}"
+    place = st.container() if st.session_state.get(seen) else st.empty()
+    if not st.session_state.get(seen):
+        with place.container(key=f"waiting-{analysis.name}", gap="small"):
+            st.header(analysis.question, anchor=False)
+            waiting()
+
+    def finish() -> None:
+        with place.container():
+            show_findings(analysis, selection, body)
+        st.session_state[seen] = True
+
+    return finish
 
 
 @st.fragment

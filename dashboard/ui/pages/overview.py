@@ -2,8 +2,8 @@
 
 from dashboard.analyses import on_page
 from dashboard.ui.about import ANCHORS, show_about
-from dashboard.ui.bodies import BODIES
-from dashboard.ui.show import open_page, show_findings
+from dashboard.ui.bodies import BODIES, show_claims, show_reported_claims
+from dashboard.ui.show import open_page, show_findings, show_later
 
 selection = open_page(
     "Overview",
@@ -20,6 +20,10 @@ selection = open_page(
     ),
     more=ANCHORS,
 )
-for analysis in on_page("Overview"):
+claims, *others = on_page("Overview")
+# The claims ask every analysis, so they are drawn last, in their place at the top.
+draw_claims = show_later(claims, selection, show_claims, waiting=show_reported_claims)
+for analysis in others:
     show_findings(analysis, selection, BODIES.get(analysis.name))
 show_about()
+draw_claims()
