@@ -254,7 +254,7 @@ def assemble(
     notes: tuple[str, ...] = (),
 ) -> LinearMixedFit:
     """Put estimates on the user's scale and attach names and notes."""
-    coefficients, covariance, sigma = _user_scale(found)
+    coefficients, covariance, sigma = user_scale(found)
     groups = {term.label: built.groups[term.label].n_groups for term in built.formula.random}
     return LinearMixedFit(
         formula=str(built.formula),
@@ -291,7 +291,7 @@ def _notes(found: Estimate, groups: dict[str, int]) -> list[str]:
     return notes
 
 
-def _user_scale(found: Estimate) -> tuple[Array, Array, float]:
+def user_scale(found: Estimate) -> tuple[Array, Array, float]:
     """Return coefficients (p,), their covariance (p, p) and sigma on the user's scale; NaN if the fit failed."""
     m = found.deviance_function.moments
     if found.solution is None:
@@ -314,7 +314,7 @@ def refit(fit: LinearMixedFit, *, reml: bool) -> LinearMixedFit:
     began = time.perf_counter()
     start = np.where(fit.estimate.free, fit.estimate.theta, 0.05) if fit.converged else None
     found = estimate(fit.moments, reml=reml, start=start, second_start=not fit.converged)
-    coefficients, covariance, sigma = _user_scale(found)
+    coefficients, covariance, sigma = user_scale(found)
     kept = [
         n for n in fit.notes if not n.startswith(("Converged", "The fit did not", "Simplify", "The variance by", "By "))
     ]
