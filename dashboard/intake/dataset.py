@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dashboard import __version__
 from dashboard.intake.arrays import table_of
+from dashboard.intake.content_hash import ContentHash, data_sha256
 from dashboard.intake.folders import guard_output_folder, replacing_folder
 
 __all__ = [
@@ -209,91 +208,6 @@ class Dataset:
     def tables(self) -> dict[str, pa.Table]:
         """Return the six tables by name, in the order of `SCHEMAS`."""
         return {name: getattr(self, name) for name in SCHEMAS}
-
-
-class ContentHash:
-    """Hash of table content that knows neither batches, row groups nor file versions.
-
-    Each column is hashed as three streams: which cells are filled, the lengths of texts, the values.
-    """
-
-    def __init__(self) -> None:
-        self._columns: dict[tuple[str, int, str, str], tuple[Any, Any, Any]] = {}
-        self._rows: dict[str, int] = {}
-
-    def update(self, table: str, rows: pa.Table | pa.RecordBatch) -> None:
-        """Add rows of a table; a table's batches come in their order, tables in any order."""
-        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
-        for place, column in enumerate(rows.schema):
-            key = (table, place, column.name, "text" if _is_text(column.type) else "number")
-            if key not in self._columns:
-                self._columns[key] = (hashlib.sha256(), hashlib.sha256(), hashlib.sha256())
-            array = rows.column(place)
-            for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
-                for digest, stream in zip(self._columns[key], _streams(chunk), strict=True):
-                    digest.update(stream)
-
-    def hexdigest(self) -> str:
-        """Return the hash over everything added, as 64 hexadecimal digits."""
-        rows = sorted(self._rows.items())
-        columns = [[*key, *(part.hexdigest() for part in parts)] for key, parts in self._columns.items()]
-        return hashlib.sha256(json.dumps([rows, sorted(columns)]).encode()).hexdigest()
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _streams(array: pa.Array) -> tuple[bytes, bytes, bytes]:
-    """Return the three streams of a column; lengths and values of nulls are 0.
-
-    The values are read from arrow's buffers: a function that takes a constant would load pandas.
-    """
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    filled = _values(array.is_valid().cast(pa.uint8()), np.uint8).astype(bool)
-    whole = array.drop_null()
-    if _is_text(array.type):
-        ends, data = _text_buffers(whole)
-        lengths = np.zeros(len(array), dtype="<i8")
-        lengths[filled] = np.diff(ends)
-        return filled.tobytes(), lengths.tobytes(), data
-    numbers = np.zeros(len(array), dtype="<f8")
-    numbers[filled] = _values(whole.cast(pa.float64()), np.float64) + 0.0  # one zero, not two
-    return filled.tobytes(), b"", numbers.tobytes()
-
-
-def _values(array: pa.Array, kind: type[np.generic]) -> np.ndarray:
-    buffer = array.buffers()[1]
-    if buffer is None or not len(array):
-        return np.zeros(0, dtype=kind)
-    return np.frombuffer(buffer, dtype=kind)[array.offset : array.offset + len(array)]
-
-
-def _text_buffers(array: pa.Array) -> tuple[np.ndarray, bytes]:
-    """Return where each text of an array without nulls ends, from the first one's beginning, and all texts."""
-    _, offsets, data = array.buffers()
-    if offsets is None or data is None or not len(array):
-        return np.zeros(len(array) + 1, dtype=np.int64), b""
-    kind = np.int64 if pa.types.is_large_string(array.type) else np.int32
-    ends = np.frombuffer(offsets, dtype=kind)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    return ends - ends[0], memoryview(data)[ends[0] : ends[-1]].tobytes()
-
-
-def data_sha256(folder: Path) -> str:
-    """Return the hash over the content of every parquet file in the folder, sheets included.
-
-    The same rows give the same hash whatever the version of the parquet writer.
-    """
-    content = ContentHash()
-    for path in sorted(folder.rglob("*.parquet")):
-        name = path.relative_to(folder).with_suffix("").as_posix()
-        with pq.ParquetFile(path) as file:
-            content.update(name, pa.Table.from_batches([], file.schema_arrow))
-            for batch in file.iter_batches():
-                content.update(name, batch)
-    return content.hexdigest()
 
 
 def software() -> dict[str, str]:

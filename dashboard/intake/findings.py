@@ -99,18 +99,20 @@ class Findings:
         self.accepting.setdefault(table, {})[key] = line
 
     def raise_faults(self, source: str) -> None:
-        """Refuse the source if there is a fault.
+        """Refuse the source if there is a fault; else bring what was let pass into the order of the rows.
 
         Raises
         ------
         Refused
             With every case, and the lines of a mapping that would accept unknown labels and roles.
         """
+        for cases in (self.unreadable, self.set_aside):
+            cases.sort(key=lambda case: (case["sheet"], case["row"]))
         if not self.faults:
             return
         faults = sorted(self.faults, key=lambda fault: (fault.sheet, fault.row or 0))
-        cases = "1 case" if len(faults) == 1 else f"{len(faults)} cases"
-        lines = [f"{source} is refused, nothing was written; {cases}:"]
+        how_many = "1 case" if len(faults) == 1 else f"{len(faults)} cases"
+        lines = [f"{source} is refused, nothing was written; {how_many}:"]
         lines += [f"  {fault}" for fault in faults[:_CASES_PRINTED]]
         if len(faults) > _CASES_PRINTED:
             lines.append(f"  … and {len(faults) - _CASES_PRINTED} more.")

@@ -15,6 +15,8 @@ from dashboard.vocabulary import Refused
 
 UNPACKED_LIMIT = 300_000_000
 CELLS_LIMIT = 5_000_000
+# A number that a spreadsheet showed as a date lies in its first months; other dates stay as they are.
+_FIRST_MONTHS = {(1900, 1), (1900, 2)}
 
 
 def read_parquet(path: Path) -> Grid:
@@ -76,7 +78,7 @@ def _cell(value: object) -> Cell:
     if isinstance(value, decimal.Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, dt.date):  # a datetime is one, too
-        return Dated(serial_of(value))
+        return Dated(serial_of(value)) if (value.year, value.month) in _FIRST_MONTHS else str(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace") or None
     if isinstance(value, (list, dict)):

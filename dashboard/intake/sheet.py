@@ -28,13 +28,15 @@ class Dated(float):
         days = float(self)
         if not 0 <= days < 2_958_466:  # 9999-12-31
             return repr(days)
-        if days < 1 and not self.base_1904:
-            return (dt.datetime(1900, 1, 1) + dt.timedelta(days=days)).time().isoformat("seconds")
+        passed = dt.timedelta(milliseconds=round(days * 86_400_000))
         if self.base_1904:
-            shown = dt.datetime(1904, 1, 1) + dt.timedelta(days=days)
+            shown = dt.datetime(1904, 1, 1) + passed
         else:  # spreadsheets believe in 1900-02-29, the 60th day
-            shown = dt.datetime(1899, 12, 31 if days < 60 else 30) + dt.timedelta(days=days)
-        return shown.isoformat(" ", "seconds") if shown.time() != dt.time() else shown.date().isoformat()
+            shown = dt.datetime(1899, 12, 31 if days < 60 else 30) + passed
+        fine = "milliseconds" if shown.microsecond else "seconds"
+        if days < 1 and not self.base_1904:
+            return shown.time().isoformat(fine)
+        return shown.isoformat(" ", fine) if shown.time() != dt.time() else shown.date().isoformat()
 
 
 def serial_of(moment: dt.date) -> float:

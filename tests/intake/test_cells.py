@@ -281,6 +281,12 @@ class TestNumbers:
     def test_dates_and_serial_numbers_are_one_to_one(self, day):
         assert str(Dated(serial_of(day))) == day.isoformat()
 
+    def test_dates_with_times_show_to_the_millisecond(self):
+        moment = dt.datetime(2025, 3, 4, 10, 11, 12)
+        assert str(Dated(serial_of(moment))) == "2025-03-04 10:11:12"
+        assert str(Dated(serial_of(moment.replace(microsecond=345_000)))) == "2025-03-04 10:11:12.345"
+        assert [str(Dated(0.5)), str(Dated(-1.0)), str(Dated(4.0, True))] == ["12:00:00", "-1.0", "1904-01-05"]
+
     def test_serial_numbers_are_those_of_spreadsheets(self):
         # 1900-03-01 is day 61, since spreadsheets count a 29 February 1900; 2023-03-15 is day 45,000.
         days = [

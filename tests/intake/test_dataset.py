@@ -48,6 +48,15 @@ class TestTheHash:
         )
         assert hash_of(plain) == hash_of(packed)
 
+    def test_passes_over_what_hides_behind_a_null(self):
+        texts = ["a", "hidden", "", "b"]
+        bits = pa.py_buffer(bytes([0b1101]))
+        _, ends, data = pa.array(texts).buffers()
+        masked = pa.Array.from_buffers(pa.string(), 4, [bits, ends, data])
+        numbers = pa.Array.from_buffers(pa.float64(), 4, [bits, pa.array([1.0, 9.0, -0.0, 2.0]).buffers()[1]])
+        tidy = pa.table({"a": ["a", None, "", "b"], "n": [1.0, None, 0.0, 2.0]})
+        assert hash_of(pa.table({"a": masked, "n": numbers})) == hash_of(tidy)
+
     def test_knows_names_of_tables_and_columns(self):
         table = pa.table({"a": ["x"]})
         assert len({hash_of(table), hash_of(table, name="u"), hash_of(table.rename_columns(["b"]))}) == 3

@@ -473,6 +473,14 @@ class TestParticipants:
         assert found.noted("Who", "P9")
         assert found.manifest["sheets"]["Who"]["rows"] == 3
 
+    def test_two_such_sheets_are_joined(self, study, take):
+        study.sheets["Age"] = [["PID", "Age"], ["P1", 30], ["P2", 40]]
+        study.sheets["More"] = [["Age", "P_ID"], ["old", "P2"], [None, "P1"], [None, "P1"]]
+        assert take(study).rows("participants") == [
+            {"participant": "P1", "age": 30, "age_2": None},
+            {"participant": "P2", "age": 40, "age_2": "old"},
+        ]
+
     def test_a_covariate_with_one_word_is_text(self, study, take):
         study.sheets["Who"] = [["PID", "Age"], ["P1", 30], ["P2", "N/A"]]
         assert [row["age"] for row in take(study).rows("participants")] == ["30", "N/A"]

@@ -1,5 +1,6 @@
 """Folders and single files of csv, jsonl and parquet give the same tables as the workbook."""
 
+import datetime as dt
 import json
 
 import pyarrow as pa
@@ -187,6 +188,19 @@ class TestParquet:
         )
         pq.write_table(table, folder / "Messages.parquet")
         same_tables(take(folder), plain, without=["source_row"])
+
+    def test_of_dates(self, study, take, kit, tmp_path):
+        folder = tmp_path / "data"
+        folder.mkdir()
+        kit.write_table(folder / "Tasks.parquet", study.sheets["Tasks"])
+        rows = study.sheets["Messages"]
+        columns = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
+        moments = [dt.datetime(2025, 3, 4, 10, 11, 12, 345_678)] * 16
+        ratings = [dt.date(1900, 1, 3) if cell else None for cell in columns["EmpathyOverall"]]
+        pq.write_table(pa.table({**columns, "EmpathyOverall": ratings, "SentAt": moments}), folder / "Messages.parquet")
+        found = take(folder)
+        assert set(found.ratings("overall").values()) == {3}
+        assert found.rows("messages")[0]["sent_at"] == "2025-03-04 10:11:12.345678"
 
     @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + bytes(100) + b"PAR1", b"not parquet at all"])
     def test_that_is_damaged_is_refused(self, refuse, tmp_path, content):

@@ -13,7 +13,8 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from dashboard.intake.sheet import Broken, Dated
-from dashboard.intake.workbook import read_workbook, shows_date
+from dashboard.intake.workbook import read_workbook
+from dashboard.intake.workbook_parts import shows_date
 from dashboard.vocabulary import Refused
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
