@@ -52,11 +52,13 @@ def build_dataset(shape: Shape, findings: Findings, source: str) -> Dataset:
     Refused
         With every fault of the source.
     """
-    _refuse_broken(shape.turns, shape.turn_fields, shape.ratings, findings)
-    _refuse_broken(shape.conversations, shape.conversation_fields, shape.survey, findings)
     people = _participant_reader(shape)
     conversations = _read_conversations(shape, people, findings)
-    roles = _read_roles(shape, findings)
+    used = sorted(at for rows in conversations.messages.values() for at in rows)
+    _refuse_broken(shape.turns, used, shape.turn_fields, shape.ratings, findings)
+    there = list(conversations.rows.values())
+    _refuse_broken(shape.conversations, there, shape.conversation_fields, shape.survey, findings)
+    roles = _read_roles(shape, used, findings)
     ordered(shape.turns, shape.turn_fields.get("order"), conversations.messages, findings)
     _accept_only_unknown_label(shape.turns, shape.ratings, findings)
     _accept_only_unknown_label(shape.conversations, shape.survey, findings)
@@ -82,11 +84,14 @@ def build_dataset(shape: Shape, findings: Findings, source: str) -> Dataset:
 _READ_WITH_CARE = ("conversation", "participant", "order", "role", "seconds")
 
 
-def _refuse_broken(sheet: Sheet, fields: Mapping[str, int], measures: list[Measure], findings: Findings) -> None:
+def _refuse_broken(
+    sheet: Sheet, rows: list[int], fields: Mapping[str, int], measures: list[Measure], findings: Findings
+) -> None:
     """Refuse errors and formulas without a result in the columns whose cells are otherwise taken as text."""
     elsewhere = {measure.place for measure in measures} | {fields.get(name, -1) for name in _READ_WITH_CARE}
     for place in set(range(len(sheet.columns))) - elsewhere:
-        for at, cell in enumerate(sheet.column(place)):
+        for at in rows:
+            cell = sheet.rows[at][place]
             if isinstance(cell, Broken):
                 why = "is an error, not a value" if cell.what == "error" else "must be computed and stored"
                 findings.refuse(sheet.name, sheet.numbers[at], sheet.columns[place], cell, why)
@@ -151,13 +156,14 @@ def _assign_messages(shape: Shape, reader: IdReader, found: Conversations, findi
         findings.note(f"{len(silent)} conversations have no message ({listed(silent)}).")
 
 
-def _read_roles(shape: Shape, findings: Findings) -> list[str]:
-    """Return the role of each row of the turns, an empty text where it is refused."""
+def _read_roles(shape: Shape, rows: list[int], findings: Findings) -> list[str]:
+    """Return the role of each row of the turns, an empty text where it is refused or belongs to no conversation."""
     sheet, place = shape.turns, shape.turn_fields["role"]
     known = listed(sorted(set((shape.roles or {}).values())))
     seen: dict[tuple[type, Cell], str] = {}
-    roles = []
-    for at, cell in enumerate(sheet.column(place)):
+    roles = [""] * len(sheet.rows)
+    for at in rows:
+        cell = sheet.rows[at][place]
         role = seen.get((type(cell), cell))
         if role is None:
             role = seen[type(cell), cell] = _role(cell, shape)
@@ -166,7 +172,7 @@ def _read_roles(shape: Shape, findings: Findings) -> list[str]:
             findings.refuse(sheet.name, sheet.numbers[at], sheet.columns[place], cell, why)
             if isinstance(cell, str) and not is_blank(cell):
                 findings.would_accept("roles", key_of(cell), f'{toml_text(stripped(cell))} = "{shape.rated_role}"')
-        roles.append(role)
+        roles[at] = role
     return roles
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from dashboard.intake.cells import as_text, is_blank, name_key, stripped
+from dashboard.intake.findings import listed
 from dashboard.intake.sheet import Cell, Grid, Sheet
 from dashboard.vocabulary import Refused
 
 _ROWS_SEARCHED = 100
 
 
-def with_header(grid: Grid, names: Collection[str], *, spread: Collection[str] = ()) -> Sheet:
+def with_header(grid: Grid, names: Collection[str], *, spread: Collection[str] = (), only_table: bool = False) -> Sheet:
     """Return the grid as a sheet with columns.
 
     The header is the row, among the first hundred filled ones, that shows the most of `names`; without any
@@ -25,6 +26,8 @@ def with_header(grid: Grid, names: Collection[str], *, spread: Collection[str] =
         Keys (`name_key`) of the names that are looked for.
     spread
         Keys of the columns in which a merged cell speaks for every row it covers.
+    only_table
+        Leave out rows that are filled only beside the table, in columns without a heading.
 
     Raises
     ------
@@ -42,11 +45,21 @@ def with_header(grid: Grid, names: Collection[str], *, spread: Collection[str] =
     below = filled[filled.index(header) + 1 :]
     notes = _spread_merged(grid, heads, below, spread)
     notes += _check_widths(grid, header, below)
+    if only_table:
+        below, beside = _parted(grid, heads, below)
+        if beside:
+            notes.append(f"{grid.name}: filled only beside the table, and left out: row {listed(beside)}.")
     sheet = _sheet(grid, heads, below)
     sheet.notes += notes
     for number in filled[: filled.index(header)]:
         sheet.title += [as_text(cell) or "" for cell in grid.rows[number].values() if not is_blank(cell)]
     return sheet
+
+
+def _parted(grid: Grid, heads: Mapping[int, str], rows: list[int]) -> tuple[list[int], list[int]]:
+    """Return the rows that have a cell under a heading, and those that have none."""
+    inside = {number for number in rows if any(not is_blank(grid.rows[number].get(place)) for place in heads)}
+    return [number for number in rows if number in inside], [number for number in rows if number not in inside]
 
 
 def _header_row(grid: Grid, rows: list[int], names: Collection[str]) -> int:
@@ -95,7 +108,7 @@ def _spread_merged(grid: Grid, heads: Mapping[int, str], below: list[int], sprea
         told.append(f"rows {top} to {bottom} of {heads[left]}")
     if not told:
         return []
-    return [f"{grid.name}: merged cells speak for every row they cover ({_listed(told)})."]
+    return [f"{grid.name}: merged cells speak for every row they cover ({listed(told)})."]
 
 
 def _check_widths(grid: Grid, header: int, below: list[int]) -> list[str]:
@@ -107,17 +120,12 @@ def _check_widths(grid: Grid, header: int, below: list[int]) -> list[str]:
         fields = grid.widths[long[0]]
         raise Refused(
             f"{grid.name}: every row must have the header's {width} fields; row {long[0]} has {fields}, so its cells "
-            f"have shifted (an unquoted delimiter?). Such rows: {_listed(long)}."
+            f"have shifted (an unquoted delimiter?). Such rows: {listed(long)}."
         )
     short = [number for number in below if grid.widths[number] < width]
     if not short:
         return []
-    return [f"{grid.name}: rows that end early are blank to their right (rows {_listed(short)})."]
-
-
-def _listed(items: Collection[object]) -> str:
-    texts = [str(item) for item in items]
-    return ", ".join(texts[:20]) + (f" and {len(texts) - 20} more" if len(texts) > 20 else "")
+    return [f"{grid.name}: rows that end early are blank to their right (rows {listed(short)})."]
 
 
 def find_columns(sheet: Sheet, wanted: Mapping[str, Collection[str]], *, by_beginning: bool = False) -> dict[str, int]:

@@ -54,6 +54,8 @@ TURN_COLUMNS = {
 RATING_COLUMNS = {"overall": "EmpathyOverall"} | {name: name.capitalize() for name in DIMENSIONS}
 
 TASKS, MESSAGES = "Tasks", "Messages"
+REQUIRED_IN_TASKS = ("PID", "TaskId")
+REQUIRED_IN_MESSAGES = ("TaskId", "Role")  # and one rating column
 _LABELS: dict[str, Mapping[str, float]] = {"importance": IMPORTANCE, "desired_empathy": DESIRED}
 
 
@@ -110,8 +112,7 @@ def released_shape(source: Source, overrides: Overrides, findings: Findings) -> 
 
 
 def _two_sheets(source: Source, overrides: Overrides) -> tuple[Sheet, Sheet, list[Sheet]]:
-    tasks = _grid(source, TASKS, overrides)
-    messages = _grid(source, MESSAGES, overrides)
+    tasks, messages = _grids(source, overrides)
     others = [
         with_header(grid, {name_key(overrides.columns.get("PID", "PID"))})
         for grid in source.grids
@@ -120,26 +121,37 @@ def _two_sheets(source: Source, overrides: Overrides) -> tuple[Sheet, Sheet, lis
     task_names = _keys([*CONVERSATION_COLUMNS.values(), *SURVEY_COLUMNS.values()], overrides)
     turn_names = _keys([*TURN_COLUMNS.values(), *RATING_COLUMNS.values()], overrides)
     ids = _keys(["PID", "TaskId"], overrides)
-    return with_header(tasks, task_names, spread=ids), with_header(messages, turn_names, spread=ids), others
+    tasks_sheet = with_header(tasks, task_names, spread=ids, only_table=True)
+    messages_sheet = with_header(messages, turn_names, spread=ids, only_table=True)
+    _refuse_missing([(tasks_sheet, REQUIRED_IN_TASKS), (messages_sheet, REQUIRED_IN_MESSAGES)], overrides)
+    return tasks_sheet, messages_sheet, others
 
 
 def _keys(columns: Collection[str], overrides: Overrides) -> set[str]:
     return {name_key(overrides.columns.get(column, column)) for column in columns}
 
 
-def _grid(source: Source, name: str, overrides: Overrides) -> Grid:
+def _grids(source: Source, overrides: Overrides) -> tuple[Grid, Grid]:
+    tasks, messages = (_grid(source, name, overrides) for name in (TASKS, MESSAGES))
+    if tasks is not None and messages is not None:
+        return tasks, messages
+    missing = [name for name, grid in ((TASKS, tasks), (MESSAGES, messages)) if grid is None]
+    names = listed(repr(grid.name) for grid in source.grids) or "none"
+    lines = "".join(f'\n  {name} = "its name here"' for name in missing)
+    raise Refused(
+        f"{source.name} must hold the {source.files} {TASKS} and {MESSAGES}; missing: "
+        f"{' and '.join(overrides.sheets.get(name, name) for name in missing)}. There are: {names}. If it has another "
+        f"name, say so in a mapping:\n  [sheets]{lines}"
+    )
+
+
+def _grid(source: Source, name: str, overrides: Overrides) -> Grid | None:
     wanted = overrides.sheets.get(name, name)
     found = [grid for grid in source.grids if name_key(grid.name) == name_key(wanted)]
     if len(found) > 1:
         names = " and ".join(repr(grid.name) for grid in found)
         raise Refused(f"{source.name} must hold exactly one {name}; the {source.files} {names} both answer to it.")
-    if not found:
-        names = listed(repr(grid.name) for grid in source.grids) or "none"
-        raise Refused(
-            f"{source.name} must hold the {source.files} {TASKS} and {MESSAGES}; {wanted} is missing. There are: "
-            f'{names}. If it has another name, say so in a mapping:\n  [sheets]\n  {name} = "its name here"'
-        )
-    return found[0]
+    return found[0] if found else None
 
 
 def _shape(
@@ -149,14 +161,9 @@ def _shape(
     overrides: Overrides,
     findings: Findings,
 ) -> Shape:
-    conversation_fields = _find(tasks, CONVERSATION_COLUMNS, overrides, required=("participant", "conversation"))
-    turn_fields = _find(messages, TURN_COLUMNS, overrides, required=("conversation", "role"))
+    conversation_fields = _find(tasks, CONVERSATION_COLUMNS, overrides)
+    turn_fields = _find(messages, TURN_COLUMNS, overrides)
     ratings = _find(messages, RATING_COLUMNS, overrides)
-    if not ratings:
-        raise Refused(
-            f"Sheet {messages.name} must have at least one rating column "
-            f"({', '.join(RATING_COLUMNS.values())}); there are: {listed(messages.columns, 60)}."
-        )
     survey = _find(tasks, SURVEY_COLUMNS, overrides) | _find_post(tasks, overrides)
     task_columns = CONVERSATION_COLUMNS | SURVEY_COLUMNS | POST_COLUMNS
     _note_absent(tasks, task_columns, conversation_fields | survey, findings)
@@ -175,20 +182,30 @@ def _shape(
     )
 
 
-def _find(
-    sheet: Sheet, columns: Mapping[str, str], overrides: Overrides, *, required: Collection[str] = ()
-) -> dict[str, int]:
+def _find(sheet: Sheet, columns: Mapping[str, str], overrides: Overrides) -> dict[str, int]:
     wanted = {name: {name_key(overrides.columns.get(column, column))} for name, column in columns.items()}
     found = find_columns(sheet, {columns[name]: keys for name, keys in wanted.items()})
-    for name in required:
-        column = columns[name]
-        if column not in found:
-            theirs = overrides.columns.get(column, column)
-            raise Refused(
-                f"Sheet {sheet.name} must have the column {theirs}; there are: {listed(sheet.columns, 60) or 'none'}. "
-                f'If it has another name, say so in a mapping:\n  [columns]\n  {column} = "its name here"'
-            )
     return {name: found[column] for name, column in columns.items() if column in found}
+
+
+def _refuse_missing(wanted: list[tuple[Sheet, tuple[str, ...]]], overrides: Overrides) -> None:
+    """Refuse sheets without a required column, or messages without any rating column, all at once."""
+    sentences: list[str] = []
+    lines: list[str] = []
+    for sheet, required in wanted:
+        keys = set(map(name_key, sheet.columns))
+        missing = [column for column in required if not _keys([column], overrides) & keys]
+        must = [f"the column {overrides.columns.get(column, column)}" for column in missing]
+        lines += [f'  {column} = "its name here"' for column in missing]
+        if required is not REQUIRED_IN_TASKS and not _keys(RATING_COLUMNS.values(), overrides) & keys:
+            must.append(f"at least one rating column ({', '.join(RATING_COLUMNS.values())})")
+        if must:
+            there = listed(sheet.columns, 60) or "none"
+            sentences.append(f"Sheet {sheet.name} must have {' and '.join(must)}; there are: {there}.")
+    if sentences:
+        if lines:
+            sentences += ["If one has another name, say so in a mapping:", "  [columns]", *dict.fromkeys(lines)]
+        raise Refused("\n".join(sentences))
 
 
 def _find_post(sheet: Sheet, overrides: Overrides) -> dict[str, int]:
@@ -248,7 +265,7 @@ def _participant_sheets(others: list[Sheet], overrides: Overrides, findings: Fin
 
 def _split_file(grid: Grid, overrides: Overrides, findings: Findings) -> tuple[Sheet, Sheet, list[Sheet]]:
     """Part a single table of messages, with the columns of Tasks repeated, into the two sheets."""
-    sheet = with_header(grid, known_names(overrides), spread=_keys(["PID", "TaskId"], overrides))
-    columns = CONVERSATION_COLUMNS | SURVEY_COLUMNS
-    found = _find(sheet, columns, overrides, required=("participant", "conversation")) | _find_post(sheet, overrides)
+    sheet = with_header(grid, known_names(overrides), spread=_keys(["PID", "TaskId"], overrides), only_table=True)
+    _refuse_missing([(sheet, (*REQUIRED_IN_TASKS, *REQUIRED_IN_MESSAGES[1:]))], overrides)
+    found = _find(sheet, CONVERSATION_COLUMNS | SURVEY_COLUMNS, overrides) | _find_post(sheet, overrides)
     return *split_repeated(sheet, found["conversation"], list(found.values()), findings), []

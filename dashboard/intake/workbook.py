@@ -35,6 +35,7 @@ from dashboard.intake.zipguard import DAMAGE, open_workbook_zip
 from dashboard.vocabulary import Refused
 
 _ELEMENTS_LIMIT = 6_000_000
+_ROWS_LIMIT = 1_048_576  # of the format
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
@@ -148,6 +149,8 @@ class _SheetReader:
         elif name == "row":
             self.elements += 1
             self.row_number = int(attributes.get("r", self.row_number + 1))
+            if not 0 < self.row_number <= _ROWS_LIMIT:
+                raise ValueError(f"a row has the number {self.row_number}")
             self.place, self.row = -1, self.grid.rows.get(self.row_number, {})
         elif name == "f":
             self.formula = True
@@ -203,7 +206,9 @@ class _SheetReader:
                 return text
             return Dated(number, self.base_1904) if self.style in self.dates else number
         if kind == "s":
-            return self.shared[int(text)] or None
+            if (number_of_text := int(text)) < 0:
+                raise ValueError("a cell refers to a text before the first")
+            return self.shared[number_of_text] or None
         if kind == "b":
             return text.strip() in {"1", "true"}
         if kind == "d":

@@ -188,6 +188,8 @@ def unescaped(text: str) -> str:
 
 def column_number(letters: str) -> int:
     """Return the number from 0 of a column such as ``AB``."""
+    if not (0 < len(letters) <= 3 and letters.isascii() and letters.isalpha()):
+        raise ValueError(f"no column is called {letters[:10]!r}")
     number = 0
     for letter in letters:
         number = number * 26 + ord(letter) - 64

@@ -201,6 +201,15 @@ class TestKeys:
         assert found.report.unreadable == []
         assert found.rows("messages") == plain.rows("messages")
 
+    def test_what_is_set_aside_is_not_read(self, study, plain, refuse, take, kit):
+        error = kit.Xml('t="e"|<v>#N/A</v>')
+        study.sheets["Messages"].append(["Total", None, "?", None, error, 0, 9, *[None] * 8])
+        assert "1 case" in refuse(study)
+        found = take(study, lenient=True)
+        assert found.report.unreadable == []
+        assert len(found.report.set_aside) == 1
+        assert found.rows("messages") == plain.rows("messages")
+
     @pytest.mark.parametrize("lenient", [False, True])
     def test_a_task_twice_is_refused(self, study, refuse, lenient):
         again = list(study.sheets["Tasks"][1])
@@ -235,6 +244,17 @@ class TestSheetsAndColumns:
         mapping = tmp_path / "sheets.toml"
         mapping.write_text(f'[sheets]\n{sheet} = "other"\n')
         assert take(study, mapping=mapping).report.messages == 16
+
+    def test_everything_that_is_missing_is_said_at_once(self, study, refuse):
+        study.rename("Tasks", "PID", "a").rename("Tasks", "TaskId", "b").rename("Messages", "Role", "c")
+        said = refuse(study)
+        for line in (
+            "Sheet Tasks must have the column PID and the column TaskId",
+            "Sheet Messages must have the column Role",
+        ):
+            assert line in said
+        study.sheets = {"x": study.sheets["Tasks"]}
+        assert "missing: Tasks and Messages" in refuse(study)
 
     def test_two_sheets_of_one_name_are_refused(self, study, refuse):
         study.sheets["tasks "] = study.sheets["Tasks"]

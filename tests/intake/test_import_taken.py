@@ -223,6 +223,12 @@ class TestLayout:
         source = study.to_xlsx(tmp_path / "far.xlsx", more=[("xl/worksheets/sheet2.xml", xml)])
         same_tables(take(source), plain)
 
+    def test_what_stands_beside_the_table_only_is_left_out_with_a_note(self, study, plain, take):
+        study.sheets["Messages"] += [[], [*[None] * 16, "checked by AB"]]
+        found = take(study)
+        same_tables(found, plain, without=["column_q"])
+        assert found.noted("Messages", "beside the table", "row 19")
+
     def test_other_sheets_are_kept_as_they_came(self, study, take):
         study.sheets["Notes & more"] = [
             ["Item", "Item", None, "Value"],

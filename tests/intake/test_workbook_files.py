@@ -122,6 +122,22 @@ class TestXml:
     def test_number_formats_that_show_dates(self, code, date):
         assert shows_date(code) is date
 
+    @pytest.mark.parametrize(
+        "row",
+        [
+            '<row r="99999999999"><c><v>1</v></c></row>',
+            '<row r="0"><c><v>1</v></c></row>',
+            '<row><c r="ABCDE1"><v>1</v></c></row>',
+            '<row><c r="1"><v>1</v></c></row>',
+            '<row><c t="s"><v>-1</v></c></row>',
+            '<row><c t="s"><v>5</v></c></row>',
+        ],
+    )
+    def test_cells_without_a_possible_place_or_text_are_damage(self, kit, tmp_path, row):
+        xml = f'<worksheet xmlns="{kit.MAIN}"><sheetData>{row}</sheetData></worksheet>'
+        with pytest.raises(Refused, match="damaged"):
+            self.read(kit, tmp_path, [], more=[("xl/worksheets/sheet1.xml", xml)])
+
     def test_a_document_type_is_refused(self, kit, tmp_path):
         laughs = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
         xml = f'<!DOCTYPE x [<!ENTITY a0 "ha">{laughs}]><worksheet xmlns="{kit.MAIN}">&a11;</worksheet>'
