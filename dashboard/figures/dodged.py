@@ -42,9 +42,10 @@ def draw_dodged_intervals(
         Decimals of hover texts.
     """
     rows = list(dict.fromkeys(frame[row]))
-    figure = blank_figure(
-        template, height=rows_height(len(rows), template, per_row=0.8 + 0.75 * len(series_labels), around=9)
-    )
+    title = wrap(unit, 40)
+    around = 7.5 + 1.4 * (title.count("<br>") + 1)
+    per_row = 0.8 + 0.75 * len(series_labels)
+    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=per_row, around=around))
     if zero is not None:
         figure.add_shape(
             type="line", x0=zero, x1=zero, y0=0, y1=1, yref="paper", line={"color": template.quiet, "width": 1}
@@ -61,14 +62,14 @@ def draw_dodged_intervals(
                 _dots(part, places, label, style, row, estimate, count, decimals, template),
             ]
         )
-    figure.update_xaxes(title_text=wrap(unit, 40), range=list(axis_range) if axis_range else None)
+    figure.update_xaxes(title_text=title, range=list(axis_range) if axis_range else None)
     figure.update_yaxes(
         tickvals=list(range(len(rows))),
         ticktext=[escape(shorten(str(one), 34)) for one in rows],
         range=[len(rows) - 0.45, -0.55],
         showgrid=False,
     )
-    figure.update_layout(legend_y=1.01)
+    figure.update_layout(legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")
     return figure
 
 

@@ -70,7 +70,7 @@ def draw_dumbbell(
     figure.update_xaxes(title_text=wrap(unit, 40), range=list(axis_range))
     figure.update_yaxes(tickvals=places, ticktext=labels, range=[len(shown) - 0.4, -0.6], showgrid=False)
     # Room on the right for what is printed there.
-    figure.update_layout(margin_r=9.2 * template.small, legend_y=1.01)
+    figure.update_layout(margin_r=9.2 * template.small, legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")
     return figure
 
 
