@@ -59,9 +59,11 @@ def draw_intervals(
     for place, low, high in zip(places, shown["conf_low"], shown["conf_high"], strict=True):
         if low == low:
             figure.add_trace(_interval(place, low, high, template))
+    low, high = axis_range or (float(shown[estimate].min()), float(shown[estimate].max()))
     for level, value in (reported or {}).items():
         if level in set(shown[row]):
-            _mark_reported(figure, list(shown[row]).index(level), value, template, percent=percent)
+            place, low_half = list(shown[row]).index(level), value < (low + high) / 2
+            _mark_reported(figure, place, value, template, percent=percent, low_half=low_half)
     names = [escape(shorten(labels.get(level, str(level)), 34)) for level in shown[row]]
     values = [f"{100 * value:.0f} %" if percent else f"{value:.2f}" for value in shown[estimate]]
     figure.add_trace(
@@ -191,7 +193,7 @@ def _interval(place: int, low: float, high: float, template: Template) -> Any:
     )
 
 
-def _mark_reported(figure: Any, place: int, value: float, template: Template, *, percent: bool) -> None:
+def _mark_reported(figure: Any, place: int, value: float, template: Template, *, percent: bool, low_half: bool) -> None:
     figure.add_shape(
         type="line",
         x0=value,
@@ -200,12 +202,15 @@ def _mark_reported(figure: Any, place: int, value: float, template: Template, *,
         y1=place + 0.35,
         line={"color": template.ink, "width": 1.5, "dash": "dash"},
     )
-    text = f"reported {100 * value:.1f} %" if percent else f"reported {value:.2f}"
+    text = f"reported {100 * value:.1f} %" if percent else f"reported {value:g}"
+    # On its own row, at the end of the axis that is farther away: below the mark it would meet the next row.
     figure.add_annotation(
-        x=value,
-        y=place + 0.35,
+        x=1.0 if low_half else 0.01,
+        xref="paper",
+        y=place,
         text=text,
         showarrow=False,
-        yanchor="top",
+        xanchor="right" if low_half else "left",
+        yanchor="middle",
         font={"size": template.small, "color": template.quiet},
     )
