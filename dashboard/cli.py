@@ -275,6 +275,31 @@ def fit(
     _print(_as_json(found) if as_json else fit_text(found, synthetic=database.synthetic))
 
 
+@app.command()
+def evaluate(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE…", help="Predictions in the official form, csv or xlsx; one per iteration."),
+    ],
+    parameter: ParameterOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold a classifier's predictions against the data, with the metrics as published."""
+    from dashboard.analyses.classifier_metrics import ANALYSIS
+    from dashboard.analyses.classifier_report import evaluate_files, evaluation_text
+    from dashboard.analyses.findings import check_selection, parse_parameters
+
+    pairs = _pairs(parameter or [])
+    if any(key == "predictions" for key, _ in pairs):
+        raise Refused("The files are the arguments of `sense7 evaluate`, not -p predictions=….")
+    selection, _ = parse_parameters(ANALYSIS, pairs)
+    database = _open(data)
+    check_selection(database, selection)
+    found = evaluate_files(database, selection, files)
+    _print(_as_json(found) if as_json else evaluation_text(found, synthetic=database.synthetic))
+
+
 def _table(database: Database, name: str, given: list[str]) -> tuple[pd.DataFrame, str]:
     """Return a table by its name and its caption."""
     from dashboard.analyses import analysis

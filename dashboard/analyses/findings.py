@@ -68,6 +68,7 @@ def parameter(
     minimum: float | None = None,
     maximum: float | None = None,
     more: bool = False,
+    shared: bool = False,
 ) -> Any:
     """Declare a field of a Parameters class: ``-p``, the control, the URL and ``sense7 list`` all derive from it.
 
@@ -83,6 +84,8 @@ def parameter(
         Limits of a number.
     more
         Whether the control stands under "More".
+    shared
+        Whether it is one for all analyses of its page, as the outcome is: the page draws its control.
     """
     metadata = {
         "label": label,
@@ -91,6 +94,7 @@ def parameter(
         "minimum": minimum,
         "maximum": maximum,
         "more": more,
+        "shared": shared,
     }
     return field(default=default, metadata=metadata)
 
@@ -271,7 +275,7 @@ class Analysis:
 def parse_parameters(analysis: Analysis, given: Sequence[tuple[str, str]]) -> tuple[Selection, Parameters]:
     """Turn ``key=value`` pairs into a selection and the analysis' parameters.
 
-    Filters may be repeated; everything else may be given once.
+    Filters, and parameters declared as a tuple, may be repeated; everything else may be given once.
 
     Raises
     ------
@@ -281,6 +285,7 @@ def parse_parameters(analysis: Analysis, given: Sequence[tuple[str, str]]) -> tu
     fields = analysis.parameter_fields()
     known = [*FILTERS, "min_rated_turns", "exclude_flagged", *fields]
     lists: dict[str, list[Any]] = {key: [] for key in FILTERS}
+    several: dict[str, tuple[Any, ...]] = {}
     single: dict[str, Any] = {}
     for key, text in given:
         if key == "outcome" and key not in fields:
@@ -290,6 +295,8 @@ def parse_parameters(analysis: Analysis, given: Sequence[tuple[str, str]]) -> tu
             raise unknown_name(f"parameter of {analysis.name!r} called", key, known)
         if key in lists:
             lists[key].append(read_value(key, text))
+        elif key in fields and _is_repeatable(fields[key]):
+            several[key] = (*several.get(key, ()), _typed(fields[key], text))
         elif key in single:
             raise Refused(f"The parameter {key!r} takes one value; it came twice.")
         else:
@@ -302,7 +309,11 @@ def parse_parameters(analysis: Analysis, given: Sequence[tuple[str, str]]) -> tu
         min_rated_turns=single.pop("min_rated_turns", None),
         exclude_flagged=single.pop("exclude_flagged", False),
     )
-    return selection, analysis.parameters(**single)
+    return selection, analysis.parameters(**single, **several)
+
+
+def _is_repeatable(declared: dataclasses.Field[Any]) -> bool:
+    return str(declared.type).startswith("tuple")
 
 
 def _typed(declared: dataclasses.Field[Any], text: str) -> Any:

@@ -96,17 +96,23 @@ def parameters(analysis: Analysis) -> Parameters:
     """Return an analysis' parameters as its controls stand; the outcome is one for all analyses."""
     defaults = parameter_defaults(analysis)
     values = {key: st.session_state.get(key, default) for key, default in defaults.items()}
-    return analysis.parameters(**{key.rsplit(".", 1)[-1]: value for key, value in values.items()})
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return analysis.parameters(**{key.rsplit(".", 1)[-1]: value for key, value in given.items()})
 
 
 def parameter_key(analysis: Analysis, name: str) -> str:
-    """Return the name of a parameter in the URL and in the session."""
-    return "outcome" if name == "outcome" else f"{analysis.name}.{name}"
+    """Return the name of a parameter in the URL and in the session: shared ones have one for all analyses."""
+    shared = name == "outcome" or analysis.parameter_fields()[name].metadata.get("shared")
+    return name if shared else f"{analysis.name}.{name}"
 
 
 def parameter_defaults(analysis: Analysis) -> dict[str, Any]:
     """Return an analysis' parameters by their name in the URL, with their defaults."""
-    return {parameter_key(analysis, name): item.default for name, item in analysis.parameter_fields().items()}
+    fields = analysis.parameter_fields()
+    return {
+        parameter_key(analysis, name): list(item.default) if isinstance(item.default, tuple) else item.default
+        for name, item in fields.items()
+    }
 
 
 def query_pairs(page: str | None = None) -> Pairs:
@@ -119,7 +125,10 @@ def query_pairs(page: str | None = None) -> Pairs:
     known = dict(DEFAULTS) | {key: value for one in on_page(page) for key, value in parameter_defaults(one).items()}
     for key, default in known.items():
         value = state.get(key, default)
-        if key not in FILTERS and value != default and value is not None:
+        if isinstance(default, list):
+            # A path is a file of this session alone; only what lies with the data can be linked to.
+            pairs += [(key, one) for one in value if key not in FILTERS and Path(one).name == one]
+        elif value != default and value is not None:
             pairs.append((key, _written(value)))
     return pairs
 
@@ -166,7 +175,8 @@ def _follow(key: str, values: Sequence[str], state: dict[str, Any], notes: list[
         else:
             analysis, name = _owner(key)
             _, given = parse_parameters(analysis, [(name, value) for value in values])
-            state[key] = getattr(given, name)
+            found = getattr(given, name)
+            state[key] = list(found) if isinstance(found, tuple) else found
     except Refused as refusal:
         notes.append(f"The link says {key}={', '.join(values)}. {refusal} It was left out.")
 
@@ -207,6 +217,9 @@ def _single(key: str, values: Sequence[str]) -> Any:
 def _owner(key: str) -> tuple[Analysis, str]:
     name, _, field = key.rpartition(".")
     owner = registry().get(name)
+    if not name:
+        sharing = (one for one in registry().values() if key in one.parameter_fields())
+        owner = next((one for one in sharing if parameter_key(one, key) == key), None)
     if owner is None or field not in owner.parameter_fields() or field == "outcome":
         raise Refused("There is no filter or parameter of that name.")
     return owner, field

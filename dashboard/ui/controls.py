@@ -181,7 +181,8 @@ def _chip(label: str, key: str, level: str | None) -> None:
 
 def show_parameters(analysis: Analysis) -> None:
     """Draw the controls of an analysis: those that change the answer above the figure, the rest under More."""
-    own = {name: item for name, item in analysis.parameter_fields().items() if name != "outcome"}
+    fields = analysis.parameter_fields()
+    own = {name: item for name, item in fields.items() if name != "outcome" and not item.metadata.get("shared")}
     first = [item for item in own.values() if not item.metadata.get("more")]
     rest = [item for item in own.values() if item.metadata.get("more")]
     if not own:

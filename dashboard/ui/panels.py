@@ -113,7 +113,9 @@ def command_line(analysis: Analysis, selection: Selection, chosen: Parameters) -
         given.append(("exclude_flagged", "true"))
     for item in dataclasses.fields(chosen):
         value = getattr(chosen, item.name)
-        if value != item.default and value is not None:
+        if isinstance(value, tuple):
+            given += [(item.name, one) for one in value]
+        elif value != item.default and value is not None:
             given.append((item.name, str(value).lower() if isinstance(value, bool) else value))
     words = [
         f"-p {shlex.quote(f'{key}={value:g}' if isinstance(value, float) else f'{key}={value}')}"
