@@ -112,11 +112,12 @@ def _measures(measures: pd.DataFrame) -> None:
             for end in ("minimum", "maximum")
         )
         wording = row["wording"] if isinstance(row["wording"], str) else ""
-        st.markdown(
-            f"**{plain(row['label'])}** `{row['measure']}`  \n{plain(wording)}  \n:gray[:small[{plain(ends)}]]"
-            if wording
-            else f"**{plain(row['label'])}** `{row['measure']}`  \n:gray[:small[{plain(ends)}]]"
-        )
+        lines = [
+            f"**{plain(row['label'])}** :gray[:small[{plain(row['measure'])}]]",
+            plain(wording),
+            f":gray[:small[{plain(ends)}]]",
+        ]
+        st.markdown("  \n".join(line for line in lines if line))
 
 
 def _cards(columns: pd.DataFrame, *, alt: str) -> None:

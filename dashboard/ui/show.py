@@ -117,7 +117,8 @@ def show_findings(analysis: Analysis, selection: Selection, body: Callable[[Find
         st.header(analysis.question, anchor=analysis.name)
         chosen = address.parameters(analysis)
         with guarded(analysis.question) as failed:
-            findings = cache.analyse(analysis.name, selection, chosen)
+            with st.spinner("Working on this question …", show_time=True):
+                findings = cache.analyse(analysis.name, selection, chosen)
             _say(findings)
         controls.show_parameters(analysis)
         if not failed:

@@ -71,6 +71,7 @@ def tab(browser):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
         )
+        context.set_default_timeout(60_000)
         contexts.append(context)
         return Visit(context.new_page(), address)
 
