@@ -14,6 +14,7 @@ from dashboard.analyses.model_words import (
     caveats,
     headline,
     outcome_label,
+    short_labels,
     term_labels,
     variable_label,
 )
@@ -130,7 +131,9 @@ def report(data: ModelData, fit: LinearMixedFit, selection: Selection, parameter
 
 
 def _figures(data: ModelData, fit: LinearMixedFit, terms: pd.DataFrame, variances: pd.DataFrame) -> dict[str, Drawing]:
+    short = short_labels(fit)
     shown = terms[terms["term"] != "(Intercept)"]
+    shown = shown.assign(label=[short.get(row.term, row.label) for row in shown.itertuples()])
     figures = {}
     unit = (
         "Difference in probability"

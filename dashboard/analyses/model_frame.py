@@ -202,6 +202,11 @@ def model_data(database: Database, selection: Selection, text: str | None) -> Mo
     refuse_empty(count_selection(database, selection))
     names = model_names(database)
     formula = read_formula(text or default_formula(database, selection, names), names)
+    return formula_data(database, selection, formula, names)
+
+
+def formula_data(database: Database, selection: Selection, formula: Formula, names: ModelNames) -> ModelData:
+    """Return the rows for a formula that :func:`read_formula` has read."""
     kind = row_kind(formula, names)
     chosen = selection.query_parameters()
     queries: dict[str, Mapping[str, Any]]
@@ -216,7 +221,8 @@ def model_data(database: Database, selection: Selection, text: str | None) -> Mo
     for name in formula.columns:
         if name in ("task", "model") and len(frame) and frame[name].isna().all():
             raise NotInThisData(f"the {column(name).label.lower()} of a conversation, in these conversations.")
-    return ModelData(formula, frame[list(formula.columns)], kind, names, _counts(frame, formula, kind, names), queries)
+    counts = _counts(frame, formula, kind, names)
+    return ModelData(formula, frame[list(formula.columns)], kind, names, counts, queries)
 
 
 def _outcome_of(name: str) -> str:

@@ -234,6 +234,15 @@ def term_labels(fit: LinearMixedFit) -> dict[str, str]:
     return labels
 
 
+def short_labels(fit: LinearMixedFit) -> dict[str, str]:
+    """Return each term as figures call it, where the reference level above it names the factor: `GPT-4`, `Turn × GPT-4`."""
+    labels = {}
+    for recipe in fit.design.recipes:
+        pieces = [variable_label(str(variable)) for variable in recipe.numeric]
+        labels[recipe.name] = " × ".join([*pieces, *(level for _, level in recipe.levels)]) or "Intercept"
+    return labels
+
+
 def variable_label(name: str) -> str:
     """Return a predictor as tables and figures call it."""
     return column(name).label if name.isidentifier() else name

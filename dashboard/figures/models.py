@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dashboard.figures.template import Template, blank_figure, escape, ink_on, rows_height, shorten
+from dashboard.figures.template import Template, blank_figure, escape, ink_on, rows_height, shorten, wrap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +58,22 @@ def draw_forest(
     for place, row in zip(places, frame.itertuples(), strict=True):
         _value_label(figure, place, row, template)
     names = [escape(shorten(str(text), 38)) for text in frame[label]]
-    figure.update_xaxes(title_text=unit)
+    figure.update_xaxes(title_text=_title(unit, template), range=_reach(frame, 0.0))
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.7], showgrid=False)
     return figure
+
+
+def _title(text: str, template: Template) -> str:
+    """Return the title of an axis, in two lines where the figure is a column of a paper."""
+    return wrap(escape(text), 34 if template.paper else 90)
+
+
+def _reach(frame: pd.DataFrame, *also: float) -> list[float]:
+    """Return limits that show every interval whole, with a little room at either end."""
+    ends = [*frame["conf_low"].dropna(), *frame["conf_high"].dropna(), *frame["estimate"].dropna(), *also]
+    low, high = min(ends), max(ends)
+    room = 0.05 * (high - low or 1.0)
+    return [low - room, high + room]
 
 
 def _hover(row: Any) -> str:
@@ -115,7 +128,7 @@ def draw_variance_shares(frame: pd.DataFrame, *, template: Template, labels: Map
     """
     import plotly.graph_objects as go
 
-    figure = blank_figure(template, height=9.5 * template.font_size)
+    figure = blank_figure(template, height=(9.5 if not template.paper else 10 + 1.6 * len(frame)) * template.font_size)
     start = 0.0
     for index, row in enumerate(frame.itertuples()):
         rest = row.group == "residual"
@@ -139,7 +152,8 @@ def draw_variance_shares(frame: pd.DataFrame, *, template: Template, labels: Map
         start += row.share
     figure.update_layout(barmode="stack", bargap=0.2, showlegend=True)
     figure.update_layout(legend={"itemclick": False, "itemdoubleclick": False})
-    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="Share of the variance that the fixed terms leave")
+    unit = _title("Share of the variance that the fixed terms leave", template)
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text=unit)
     figure.update_yaxes(visible=False)
     return figure
 
@@ -183,7 +197,100 @@ def draw_marginal_means(
             showlegend=False,
         )
     )
-    figure.update_xaxes(title_text=unit)
+    figure.update_xaxes(title_text=_title(unit, template), range=_reach(frame))
     names = [escape(shorten(str(level), 34)) for level in frame[row]]
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.8], showgrid=False)
+    return figure
+
+
+def draw_agreement(frame: pd.DataFrame, *, template: Template) -> go.Figure:
+    """Draw each term's estimate over its standard error in the linear and in the ordinal model, with lines at ±1.96.
+
+    Parameters
+    ----------
+    frame
+        One row per term: label, statistic_linear, statistic_ordinal, agrees.
+    """
+    import plotly.graph_objects as go
+
+    places = list(range(len(frame)))
+    figure = blank_figure(template, height=rows_height(len(frame), template, per_row=2.2, around=8.0))
+    _zero_line(figure, template)
+    for place in (-1.96, 1.96):
+        figure.add_shape(
+            type="line",
+            x0=place,
+            x1=place,
+            yref="paper",
+            y0=0,
+            y1=1,
+            layer="below",
+            line={"color": template.quiet, "width": 1, "dash": "dot"},
+        )
+    series = (("linear", "Linear", template.accent, "circle", -0.17), ("ordinal", "Ordinal", "#E69F00", "square", 0.17))
+    for key, name, color, symbol, shift in series:
+        figure.add_trace(
+            go.Scatter(
+                x=frame[f"statistic_{key}"],
+                y=[place + shift for place in places],
+                mode="markers",
+                name=name,
+                cliponaxis=False,
+                marker={"color": color, "symbol": symbol, "size": 9, "line": {"color": template.ground, "width": 1}},
+                customdata=[escape(text) for text in frame["label"]],
+                hovertemplate=f"%{{customdata}}, {name.lower()}: %{{x:.2f}}<extra></extra>",
+            )
+        )
+    names = [
+        escape(shorten(str(text), 32)) + ("" if agrees else " ≠")
+        for text, agrees in zip(frame["label"], frame["agrees"], strict=True)
+    ]
+    figure.update_layout(legend={"itemclick": False, "itemdoubleclick": False})
+    figure.update_xaxes(title_text=_title("Estimate over its standard error (dotted: ±1.96)", template))
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.7], showgrid=False)
+    return figure
+
+
+def draw_model_comparison(frame: pd.DataFrame, *, template: Template) -> go.Figure:
+    """Draw how far each model's AIC lies above the lowest.
+
+    Parameters
+    ----------
+    frame
+        One row per model: model, aic_difference.
+    """
+    import plotly.graph_objects as go
+
+    places = list(range(len(frame)))
+    figure = blank_figure(template, height=rows_height(len(frame), template, per_row=3.0, around=5.5))
+    figure.add_trace(
+        go.Bar(
+            x=frame["aic_difference"],
+            y=places,
+            orientation="h",
+            width=0.42,
+            offset=0.02,
+            marker={"color": template.accent},
+            text=[f"+{value:,.1f}" if value > 0 else "lowest" for value in frame["aic_difference"]],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[escape(text) for text in frame["model"]],
+            hovertemplate="%{customdata}<br>AIC +%{x:,.1f}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    for place, text in zip(places, frame["model"], strict=True):
+        figure.add_annotation(
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=place - 0.02,
+            yanchor="bottom",
+            text=escape(shorten(str(text).partition(" ~ ")[2] or str(text), 76)),
+            showarrow=False,
+            font={"size": template.small},
+        )
+    largest = float(max([*frame["aic_difference"], 1.0]))
+    figure.update_xaxes(title_text="AIC above the lowest", range=[0, largest * 1.15], rangemode="tozero")
+    figure.update_yaxes(visible=False, range=[len(frame) - 0.3, -0.7])
     return figure
