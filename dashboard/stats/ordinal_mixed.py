@@ -142,13 +142,15 @@ def fit_cumulative_logit(
         n_quadrature=n_quadrature,
         group_names=group_names,
     )
-    optimum, difference = maximise(prepared.problem, try_second_start=try_second_start)
+    search = maximise(prepared.problem, try_second_start=try_second_start)
+    optimum = search.optimum
     said = notes.about_data(prepared)
     failure = _failure(prepared, optimum)
     if failure:
         return _failed(prepared, notes=(failure, *said), seconds=clock() - begun)
     said = (
-        *notes.about_search(optimum, difference),
+        *notes.about_search(search),
+        *notes.about_quadrature(search, prepared),
         *notes.about_boundary(prepared, optimum),
         *notes.about_errors(prepared, min_clusters=MIN_CLUSTERS),
         *said,

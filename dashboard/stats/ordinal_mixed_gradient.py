@@ -172,6 +172,12 @@ class CumulativeLogitLikelihood:
             gradients.append(scores(block, parameters, x=x, outer=self.outer, inner=self.inner))
         return np.concatenate(values), np.concatenate(gradients)
 
+    def log_likelihood(self, parameters: Parameters) -> float:
+        """Return the log-likelihood alone; NaN if out of range."""
+        pairs = zip(self.blocks, self.modes, strict=True)
+        parts = [expand(b, parameters, outer=self.outer, inner=self.inner, modes=m) for b, m in pairs]
+        return sum(np.nan if x is None else float(x.log_likelihood.sum()) for x in parts)
+
     def information(self, parameters: Parameters) -> Floats:
         """Return `profile_information` summed over blocks."""
         pairs = zip(self.blocks, self.modes, strict=True)

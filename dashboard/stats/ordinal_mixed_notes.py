@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dashboard.stats.ordinal_mixed_input import Prepared
-from dashboard.stats.ordinal_mixed_optimise import Optimum
+from dashboard.stats.ordinal_mixed_optimise import Optimum, Search
 
 RARE_LEVEL = 5
 FEW_PARTICIPANTS = 10
+QUADRATURE_TOLERANCE = 0.05
+"""In log-likelihood: far below the 1.92 of a 95 % interval."""
 
 
 def plain(level: object) -> str:
@@ -25,8 +27,9 @@ def _listed(items: Sequence[object]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def about_search(optimum: Optimum, difference: float) -> tuple[str, ...]:
-    """Say how the search ended and what the second start found (difference: its log-likelihood minus ours)."""
+def about_search(search: Search) -> tuple[str, ...]:
+    """Say how the search ended and what the second start found."""
+    optimum, difference = search.optimum, search.second_start_difference
     distance = float(np.sqrt(max(optimum.decrement, 0.0)))
     found = [
         f"Converged: the gradient is zero to within {max(distance, 1e-12):.0e} standard errors, and the curvature "
@@ -40,6 +43,19 @@ def about_search(optimum: Optimum, difference: float) -> tuple[str, ...]:
             "Treat the fit with care: the data hold little information on some parameter."
         )
     return tuple(found)
+
+
+def about_quadrature(search: Search, prepared: Prepared) -> tuple[str, ...]:
+    """Say where more quadrature points would change the log-likelihood, and by how much."""
+    change, n_points = search.quadrature_change, prepared.problem.n_quadrature
+    if not abs(change) > QUADRATURE_TOLERANCE:
+        return ()
+    n_more = max(7, 2 * n_points + 1)
+    how = "Laplace's approximation" if n_points == 1 else f"Quadrature with {n_points} points"
+    return (
+        f"{how} is coarse here: with {n_more} points the log-likelihood of these estimates is {change:+.2f} "
+        f"different. Fit again with {n_more} quadrature points.",
+    )
 
 
 def about_boundary(prepared: Prepared, optimum: Optimum) -> tuple[str, ...]:

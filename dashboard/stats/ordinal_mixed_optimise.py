@@ -94,6 +94,17 @@ class Optimum:
         return threshold_jacobian(self.position, self.n_thresholds)
 
 
+@dataclass(frozen=True)
+class Search:
+    """The best optimum, the other start's log-likelihood minus its own (NaN if not tried), and what finer
+    quadrature adds to its log-likelihood.
+    """
+
+    optimum: Optimum
+    second_start_difference: float
+    quadrature_change: float
+
+
 def unpack(position: Floats, n_thresholds: int) -> Parameters:
     """Return parameters from (first threshold, log gaps, fixed effects, two standard deviations)."""
     with np.errstate(over="ignore"):
@@ -319,8 +330,14 @@ def positive_deviations(optimum: Optimum) -> Optimum:
     )
 
 
-def maximise(problem: Problem, *, try_second_start: bool) -> tuple[Optimum, float]:
-    """Return the best optimum found, and the other start's log-likelihood minus this one (NaN if not tried)."""
+def quadrature_change(problem: Problem, optimum: Optimum) -> float:
+    """Return the log-likelihood at the optimum with about twice as many points, minus the one reported."""
+    n_points = max(7, 2 * problem.n_quadrature + 1)
+    return problem.likelihood(n_points).log_likelihood(optimum.parameters) - optimum.log_likelihood
+
+
+def maximise(problem: Problem, *, try_second_start: bool) -> Search:
+    """Return the best optimum found, and what a second start and more quadrature points say about it."""
     likelihood = problem.likelihood(problem.n_quadrature)
     surface, x = climb_from(problem, likelihood, first_start(problem))
     optimum = polish(surface, x)
@@ -330,7 +347,8 @@ def maximise(problem: Problem, *, try_second_start: bool) -> tuple[Optimum, floa
         difference = other_surface.scores(other_x)[0] - optimum.log_likelihood
         if difference > 1e-6:
             optimum, difference = polish(other_surface, other_x), -difference
-    return positive_deviations(optimum), difference
+    change = quadrature_change(problem, optimum) if optimum.is_maximum else np.nan
+    return Search(positive_deviations(optimum), difference, change)
 
 
 def separating_columns(problem: Problem) -> NDArray[np.intp]:

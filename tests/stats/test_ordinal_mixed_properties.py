@@ -152,6 +152,14 @@ def test_second_start_agrees_and_is_said(ratings):
     assert not any("second start" in note for note in fit(ratings, try_second_start=False).notes)
 
 
+def test_coarse_quadrature_is_said(ratings):
+    # Conversations of two turns that differ wildly: posteriors far from normal.
+    wild = simulate(8, n_turns=2, sds=(0.5, 8.0))
+    assert any("5 points is coarse" in note and "with 11 points" in note for note in fit(wild).notes)
+    assert any("Laplace's approximation is coarse" in note for note in fit(wild, n_quadrature=1).notes)
+    assert not any("coarse" in note for note in fit(ratings, n_quadrature=7).notes)
+
+
 def test_dependent_and_constant_columns_are_dropped_and_named(ratings):
     frame = ratings.assign(twice=3 * ratings.a - 2 * ratings.b + 5, constant=4.0)
     result = fit(frame, columns=("constant", "a", "b", "twice"))
