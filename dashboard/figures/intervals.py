@@ -62,7 +62,9 @@ def draw_intervals(
     low, high = axis_range or (float(shown[estimate].min()), float(shown[estimate].max()))
     for level, value in (reported or {}).items():
         if level in set(shown[row]):
-            place, low_half = list(shown[row]).index(level), value < (low + high) / 2
+            place = list(shown[row]).index(level)
+            at_row = [value, *shown.iloc[place][[estimate, "conf_low", "conf_high"]].dropna()]
+            low_half = high - max(at_row) > min(at_row) - low
             _mark_reported(figure, place, value, template, percent=percent, low_half=low_half)
     names = [escape(shorten(labels.get(level, str(level)), 34)) for level in shown[row]]
     values = [f"{100 * value:.0f} %" if percent else f"{value:.2f}" for value in shown[estimate]]
@@ -84,7 +86,9 @@ def draw_intervals(
             showlegend=False,
         )
     )
-    figure.update_xaxes(title_text=wrap(unit), range=axis_range, tickformat=".0%" if percent else None)
+    figure.update_xaxes(
+        title_text=wrap(unit, template.line_length), range=axis_range, tickformat=".0%" if percent else None
+    )
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.8], showgrid=False)
     return figure
 

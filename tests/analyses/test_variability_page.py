@@ -235,3 +235,43 @@ class TestReliability:
             assert claim.reported == reported
             assert 0.8 < float(checked.value) < 1
             assert checked.interval and "with all" in checked.basis
+
+
+class TestAssociations:
+    @needs_golden
+    def test_agree_with_r_through_import_and_query(self, shaped):
+        findings = ask(shaped, "dimension_associations", ("n_boot", "0"))
+        ours = findings.table.pivot(index=["x", "y"], columns="level", values="estimate")
+        theirs = golden("dimension_correlations.csv").set_index(["x", "y"])
+        np.testing.assert_allclose(
+            ours.loc[theirs.index, "within_participant"], theirs["r_within_participant"], rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            ours.loc[theirs.index, "within_conversation"], theirs["r_within_conversation"], rtol=1e-9
+        )
+        kappas = findings.tables["dimension_associations.kappa"].pivot(
+            index="dimension", columns="weights", values="estimate"
+        )
+        expected = golden("kappa_with_overall.csv").set_index("dimension")
+        for ours_name, name in (("unweighted", "kappa"), ("linear", "kappa_linear"), ("quadratic", "kappa_quadratic")):
+            np.testing.assert_allclose(kappas.loc[expected.index, ours_name], expected[name], rtol=1e-9)
+
+    def test_kappas_planted_in_the_sample_are_found(self, sample):
+        # data/sample/EFFECTS.md, unweighted, as seen in large samples.
+        table = ask(sample, "dimension_associations", ("n_boot", "400")).tables["dimension_associations.kappa"]
+        own = table[table["weights"] == "unweighted"].set_index("dimension")
+        for dimension, planted in (("affective", 0.70), ("prosocial", 0.64), ("relational", 0.535)):
+            assert own.loc[dimension, "estimate"] == pytest.approx(planted, abs=0.05)
+        assert own["estimate"].idxmin() == "relational"
+
+    def test_importance_is_a_division(self, sample):
+        table = ask(sample, "dimension_associations", ("n_boot", "50")).tables["dimension_associations.importance"]
+        assert table["share"].sum() == pytest.approx(1)
+        assert (table["share"] > 0).all()
+
+    def test_claims_stand_beside_the_published_figures(self, sample):
+        one = registry()["dimension_associations"]
+        found = run_analysis(sample, one, Selection(), one.claims[0].parameters)
+        values = [claim.check(found).value for claim in one.claims]
+        assert 0.5 < float(values[1]) < float(values[0]) < 0.8
+        assert values[2].count("/") == 2
