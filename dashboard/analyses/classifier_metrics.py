@@ -143,8 +143,10 @@ def _headline(judged: Judged, summary: pd.DataFrame) -> str:
         parts.append(f"{judge}{several} reaches {ranks} and accuracy {levels}")
     more = f"; and {len(judged.judges) - 3} more judges" if len(judged.judges) > 3 else ""
     constant = table.loc[(judged.judges[0], "accuracy")]["always_mode"]
-    sentence = f"{'; '.join(parts)}{more}. Always saying the commonest level would be right in {constant:.2f}"
-    return f"{sentence[0].upper()}{sentence[1:]}; {describe_rows(judged)}."
+    return (
+        f"Judge {'; '.join(parts)}{more}. Always saying the commonest level would reach accuracy {constant:.2f}; "
+        f"{describe_rows(judged)}."
+    )
 
 
 def _fallback_warning(judged: Judged) -> tuple[str, ...]:

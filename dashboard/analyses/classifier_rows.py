@@ -95,6 +95,11 @@ class Judged:
         return Scored(part["predicted"].to_numpy(), numbers.to_numpy(), part["cluster"].to_numpy())
 
     @property
+    def small_print(self) -> tuple[str, ...]:
+        """Warnings and notes: the page's first analysis warns, the others repeat it in the small print."""
+        return (*self.warnings, *self.notes)
+
+    @property
     def judges(self) -> list[str]:
         """The judges in the order of their files."""
         return list(dict.fromkeys(judge_of(one) for one in self.files))
