@@ -70,13 +70,20 @@ class Standardised:
     """Fixed columns centred (where the model has an intercept) and scaled to unit variance.
 
     Cross-products of raw columns lose digits when a column's mean is large against its spread (years, say).
-    `gram` (p, p) is `columns.T @ columns`; an intercept column, which stays 1, comes first.
+    `gram` (p, p) is `columns.T @ columns`; an intercept column, which stays 1, comes first. `store` (n, p + 1) holds
+    the columns and room for the outcome.
     """
 
-    columns: Array
+    store: Array
+
     means: Array
     scales: Array
     gram: Array
+
+    @property
+    def columns(self) -> Array:
+        """The standardised columns (n, p)."""
+        return self.store[:, :-1]
 
 
 @dataclass(frozen=True)
@@ -223,7 +230,7 @@ class RowSource:
         self.factor_levels: dict[str, tuple[str, ...]] = {}
         self.means: dict[str, float] = {}
         self.groups: dict[str, Grouping] = {}
-        self.notes: list[str] = []
+        self.encodings: dict[str, tuple[Array, Array]] = {}
 
     def is_factor(self, variable: Variable) -> bool:
         """Tell whether a variable enters by levels."""
@@ -247,6 +254,11 @@ class RowSource:
 
     def encoded(self, name: str) -> tuple[Array, Array]:
         """Return codes (n,) of the rows fitted and the levels that occur in them, in order of appearance."""
+        if name not in self.encodings:
+            self.encodings[name] = self._encode(name)
+        return self.encodings[name]
+
+    def _encode(self, name: str) -> tuple[Array, Array]:
         codes, levels = encode(self.frame[name])
         if self.n == self.n_rows:
             return codes, levels
@@ -464,12 +476,14 @@ def standardise(X: Array, *, intercept: bool) -> Standardised:
     means = X.mean(axis=0) if intercept else np.zeros(p)
     if intercept:
         means[0] = 0.0
-    columns = X - means
+    store = np.empty((n, p + 1), order="F")
+    columns = store[:, :p]
+    np.subtract(X, means, out=columns)
     gram = columns.T @ columns
     scales = np.sqrt(np.diag(gram) / n)
     scales[scales <= 1e-13 * np.maximum(np.abs(means), np.finfo(float).tiny)] = 1.0
     columns /= scales
-    return Standardised(columns, means, scales, gram / np.outer(scales, scales))
+    return Standardised(store, means, scales, gram / np.outer(scales, scales))
 
 
 def independent_columns(X: Array, standardised: Standardised) -> list[int]:

@@ -13,9 +13,11 @@ import pandas as pd
 from scipy.linalg import cho_solve
 
 from dashboard.stats.formula import Design, Formula, design, parse_formula
+from dashboard.stats.linear_mixed_ar1 import Series, estimate_ar1, series_of
 from dashboard.stats.linear_mixed_estimation import FEW_GROUPS, Estimate, boundary_notes, estimate
 from dashboard.stats.linear_mixed_moments import Factor, Moments, moments_of_design
 from dashboard.stats.linear_mixed_satterthwaite import Satterthwaite, t_table
+from dashboard.stats.threads import one_thread
 
 Array = np.ndarray
 TERM_COLUMNS = ["term", "estimate", "std_error", "df", "statistic", "p_value", "conf_low", "conf_high"]
@@ -46,6 +48,8 @@ class LinearMixedFit:
         From formula and rows in memory to estimates and standard errors; degrees of freedom apart.
     design
         Names and levels; of a fit from moments it holds no rows.
+    ar1
+        φ, the correlation of residuals one turn apart; None without.
     """
 
     formula: str
@@ -67,6 +71,7 @@ class LinearMixedFit:
     estimate: Estimate = field(repr=False)
     design: Design = field(repr=False)
     ar1: float | None = None
+    series: Series | None = field(default=None, repr=False)
 
     # ------------------------------------------------------------------------------------- fixed effects
     @cached_property
@@ -208,6 +213,7 @@ def fit_linear_mixed(
     *,
     reml: bool = True,
     reference: Mapping[str, str] | None = None,
+    ar1: bool | tuple[str, str] = False,
 ) -> LinearMixedFit:
     """Fit a linear mixed model.
 
@@ -221,6 +227,9 @@ def fit_linear_mixed(
         Restricted maximum likelihood, else maximum likelihood.
     reference
         Reference level by factor; the first by code point otherwise.
+    ar1
+        Let residuals correlate as φ^distance within conversations; True for the columns ``conversation`` and
+        ``turn``, or the names of two others. φ is estimated, and taken as known by the tests.
 
     Returns
     -------
@@ -239,9 +248,21 @@ def fit_linear_mixed(
     """
     began = time.perf_counter()
     parsed = parse_formula(formula, [str(c) for c in frame.columns]) if isinstance(formula, str) else formula
-    built = design(frame, parsed, reference)
-    moments = moments_of_design(built)
-    return assemble(moments, estimate(moments, reml=reml), built, began=began)
+    with one_thread():
+        built = design(frame, parsed, reference)
+        if ar1:
+            conversation, turn = ar1 if isinstance(ar1, tuple) else ("conversation", "turn")
+            series = series_of(frame, built, conversation, turn)
+            return _assemble_ar1(built, series, reml=reml, began=began)
+        moments = moments_of_design(built)
+        return assemble(moments, estimate(moments, reml=reml), built, began=began)
+
+
+def _assemble_ar1(built: Design, series: Series, *, reml: bool, began: float) -> LinearMixedFit:
+    found, phi, plain = estimate_ar1(built, series, reml=reml)
+    note = f"Residuals correlate by {phi:.3f} from one turn to the next (AR(1)); tests take this as known."
+    fit = assemble(plain, found, built, began=began, ar1=phi, notes=(note,) if found.converged else ())
+    return replace(fit, series=series)
 
 
 def assemble(
@@ -312,6 +333,8 @@ def fixed_inverse(cholesky: Array, q: int) -> Array:
 def refit(fit: LinearMixedFit, *, reml: bool) -> LinearMixedFit:
     """Fit the same model to the same rows by the other criterion, starting from its optimum."""
     began = time.perf_counter()
+    if fit.series is not None:
+        return _assemble_ar1(fit.design, fit.series, reml=reml, began=began)
     start = np.where(fit.estimate.free, fit.estimate.theta, 0.05) if fit.converged else None
     found = estimate(fit.moments, reml=reml, start=start, second_start=not fit.converged)
     coefficients, covariance, sigma = user_scale(found)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from dashboard.stats.linear_mixed_moments import MAX_DISTINCT, Factor, Level, Moments, Products
 
@@ -130,7 +130,12 @@ class Distinct:
         self.counts = np.bincount(self.code, minlength=len(self.sizes)).astype(float)
         bounds = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
         pieces = (first[order[a:b]] for a, b in pairwise(bounds))
-        self.products = np.stack([piece.T @ piece for piece in pieces])
+        self.products = np.stack([(piece.T @ piece).ravel() for piece in pieces])
+
+    def weighted(self, weights: Array) -> Array:
+        """Return Σ weight · S'S over the sizes, (m, m)."""
+        m = int(np.sqrt(self.products.shape[1]))
+        return (weights @ self.products).reshape(m, m)
 
 
 class Deviance:
@@ -202,7 +207,7 @@ class Deviance:
         if self.distinct.usable:
             inverse = 1 / (1 + L[0, 0] ** 2 * self.distinct.sizes)
             weight = L[0, 0] ** 2 * inverse
-            R -= np.tensordot(weight, self.distinct.products, 1)
+            R -= self.distinct.weighted(weight)
             state["inner_inverse"] = inverse[self.distinct.code][None, None]
             state["inner_W"] = weight[self.distinct.code][None, None]
             return float(-(self.distinct.counts @ np.log(inverse)))
@@ -233,7 +238,7 @@ class Deviance:
     def _solve_outer(self, L: Array, ZZ: Array, T: Sequence[Products], R: Array, state: dict[str, Any]) -> float:
         if self.moments.inner is None and self.distinct.usable:
             inverse = 1 / (1 + L[0, 0] ** 2 * self.distinct.sizes)
-            R -= np.tensordot(L[0, 0] ** 2 * inverse, self.distinct.products, 1)
+            R -= self.distinct.weighted(L[0, 0] ** 2 * inverse)
             log_det = float(-(self.distinct.counts @ np.log(inverse)))
             state["outer_inverse"] = inverse[self.distinct.code][None, None]
             state["outer_W"] = L[0, 0] ** 2 * state["outer_inverse"]
@@ -270,11 +275,11 @@ class Deviance:
             chol = np.linalg.cholesky(N[: q + p, : q + p])
         except np.linalg.LinAlgError as error:
             raise NotPositiveDefinite(str(error)) from error
-        half = solve_triangular(chol, N[: q + p, -1], lower=True, check_finite=False) if q + p else np.empty(0)
+        half = _solve_lower(chol, N[: q + p, -1])
         rss = float(N[-1, -1] - half @ half)
         if not rss > 0 or not np.isfinite(rss):
             raise NotPositiveDefinite("the residual sum of squares is not positive")
-        coefficients = solve_triangular(chol, half, lower=True, trans="T", check_finite=False) if q + p else half
+        coefficients = _solve_lower(chol, half, transpose=True)
         logs = np.log(np.diag(chol))
         state["lambdas"] = lambdas
         return Solution(
@@ -341,20 +346,28 @@ class Deviance:
         k2 = L.shape[0]
         if moments.inner is None and self.distinct.usable:
             return [self._distinct_gradient(L[0, 0], R_bar)]
+        if moments.inner is None and k2 == 1 and not moments.dense:
+            inverse = state["outer_inverse"][0, 0]
+            down = _total(R_bar, _cross(T[0], _scale_rows(T[0], 2 * L[0, 0] * inverse**2)))
+            return [np.array([2 * L[0, 0] * float(ZZ[0, 0] @ inverse) - down])]
         TR = [T[i] @ R_bar for i in range(k2)]
-        V_bar = -np.stack([np.stack([_row_dot(TR[i], T[j]) for j in range(k2)]) for i in range(k2)])
+        V_bar = np.empty_like(V)
+        for i in range(k2):
+            for j in range(k2):
+                V_bar[i, j] = -_row_dot(TR[i], T[j])
         outer = _cholesky_gradient(moments.outer.factor, L, ZZ, state["outer_inverse"], V, V_bar)
         if moments.inner is None:
             return [outer]
         A_bar = V - (V * V_bar * V if k2 == 1 else np.einsum("ijg,jkg,klg->ilg", V, V_bar, V))
-        T_bar = [-2 * sum(V[i, j][:, None] * TR[j] for j in range(k2)) for i in range(k2)]
+        V2 = -2 * V
+        T_bar = [sum((V2[i, j][:, None] * TR[j] for j in range(1, k2)), V2[i, 0][:, None] * TR[0]) for i in range(k2)]
         return [self._inner_gradient(solution, R_bar, A_bar, T_bar), outer]
 
     def _distinct_gradient(self, lam: float, R_bar: Array) -> Array:
         d = self.distinct
         inverse = 1 / (1 + lam**2 * d.sizes)
-        down = np.tensordot(2 * lam * inverse**2, d.products, 1)
-        return np.array([2 * lam * float(d.counts @ (d.sizes * inverse)) - float(np.sum(R_bar * down))])
+        down = (2 * lam * inverse**2) @ d.products
+        return np.array([2 * lam * float(d.counts @ (d.sizes * inverse)) - float(R_bar.ravel() @ down)])
 
     def _inner_gradient(self, solution: Solution, R_bar: Array, A_bar: Array, T_bar: list[Array]) -> Array:
         moments, state = self.moments, solution.state
@@ -380,6 +393,11 @@ class Deviance:
             for j in range(k2):
                 total -= float(A_bar[i, j] @ self._sum_inner(g * B[0, i] * B[0, j]))
         return np.array([total])
+
+
+def _solve_lower(chol: Array, right: Array, *, transpose: bool = False) -> Array:
+    # straight to LAPACK: scipy's wrapper takes longer than these small systems do
+    return lapack.dtrtrs(chol, right, lower=1, trans=int(transpose))[0] if len(right) else right
 
 
 def _inverse_from_cholesky(chol: Array) -> Array:

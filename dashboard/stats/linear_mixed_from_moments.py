@@ -456,7 +456,7 @@ def _design(
         columns=tuple(recipe.name for recipe in cells.recipes),
         terms={label: tuple(j for j, r in enumerate(cells.recipes) if r.term == label) for label in labels},
         recipes=cells.recipes,
-        standardised=Standardised(empty, scaling.x_means, scaling.x_scales, empty),
+        standardised=Standardised(np.empty((0, 1)), scaling.x_means, scaling.x_scales, empty),
         rows=empty,
         n_rows=n_dropped,
         dropped={"predictors": n_dropped} if n_dropped else {},

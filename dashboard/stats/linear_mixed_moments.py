@@ -404,8 +404,7 @@ def standardised_columns(design: Design) -> tuple[Array, Array, Scaling]:
     scale = float(np.sqrt(centred @ centred / n))
     if not scale > 1e-12 * max(abs(mean), np.finfo(float).tiny):
         raise FormulaError(f"The outcome “{design.formula.outcome}” has one value ({y[0]:g}) in all {n:,} rows fitted.")
-    columns = np.empty((n, p + 1), order="F")
-    columns[:, :p] = s.columns
+    columns = s.store
     columns[:, p] = centred / scale
     gram = np.empty((p + 1, p + 1))
     gram[:p, :p] = s.gram

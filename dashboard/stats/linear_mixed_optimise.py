@@ -12,6 +12,7 @@ Objective = Callable[[Array], tuple[float, Array]]
 
 MAX_ITERATIONS = 200
 SMALL_THETA = 0.05
+FARTHEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def minimise(objective: Objective, start: Array, *, tolerance: float = 1e-9, hes
         new_x, new_value, new_gradient = found
         hessian = _update(hessian, new_x - x, new_gradient - gradient)
         x, value, gradient = new_x, new_value, new_gradient
+        if np.abs(x).max() > FARTHEST:
+            break
     return Optimum(x, value, gradient, hessian, expected)
 
 
@@ -93,6 +96,8 @@ def _update(hessian: Array, step: Array, change: Array) -> Array:
     curvature = float(step @ change)
     Hs = hessian @ step
     old = float(step @ Hs)
+    if not old > 0:
+        return hessian
     if curvature < 0.1 * old:
         # Powell's damping keeps the approximation positive definite
         blend = 0.9 * old / (old - curvature)
