@@ -50,13 +50,12 @@ def read_address(page: str) -> None:
     st.session_state[_PAGE] = page
     went_back = bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
     if st.session_state.get(_READ) and not went_back:
-        for key, value in DEFAULTS.items():
+        for key, value in defaults().items():
             st.session_state.setdefault(key, _fresh(value))
         return
     st.session_state[_READ] = True
     notes: list[str] = []
-    state = {key: _fresh(value) for key, value in DEFAULTS.items()}
-    state |= {key: default for one in on_page(page) for key, default in parameter_defaults(one).items()}
+    state = {key: _fresh(value) for key, value in (_page_defaults(page) | defaults()).items()}
     for key in st.query_params:
         _follow(key, st.query_params.get_all(key), state, notes)
     for key, value in state.items():
@@ -94,10 +93,21 @@ def selection() -> Selection:
 
 def parameters(analysis: Analysis) -> Parameters:
     """Return an analysis' parameters as its controls stand; the outcome is one for all analyses."""
-    defaults = parameter_defaults(analysis)
-    values = {key: st.session_state.get(key, default) for key, default in defaults.items()}
+    values = {key: st.session_state.get(key, value) for key, value in parameter_defaults(analysis).items()}
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    if "outcome" in given and given["outcome"] == defaults()["outcome"]:
+        given["outcome"] = None
     return analysis.parameters(**{key.rsplit(".", 1)[-1]: value for key, value in given.items()})
+
+
+def defaults() -> dict[str, Any]:
+    """Return what the filters and the outcome are unless told; the outcome is the data's overall rating, or its first."""
+    outcomes = list(cache.outcomes())
+    return DEFAULTS | {"outcome": "overall" if "overall" in outcomes else next(iter(outcomes), None)}
+
+
+def _page_defaults(page: str) -> dict[str, Any]:
+    return {key: value for one in on_page(page) for key, value in parameter_defaults(one).items()}
 
 
 def parameter_key(analysis: Analysis, name: str) -> str:
@@ -122,7 +132,7 @@ def query_pairs(page: str | None = None) -> Pairs:
     pairs: Pairs = []
     for name in FILTERS:
         pairs += [(name, str(level)) for level in state.get(name, ())]
-    known = dict(DEFAULTS) | {key: value for one in on_page(page) for key, value in parameter_defaults(one).items()}
+    known = _page_defaults(page) | defaults()
     for key, default in known.items():
         value = state.get(key, default)
         if isinstance(default, list):

@@ -46,14 +46,11 @@ def _outcome() -> None:
     labels = dict(cache.outcomes())
     if not labels:
         return
-    standard = "overall" if "overall" in labels else next(iter(labels))
-    # The default is no value, so that an address without an outcome means the data's own default.
-    options = [None, *(name for name in labels if name != standard)]
     st.selectbox(
         "Outcome",
-        options,
+        list(labels),
         key="outcome",
-        format_func=lambda name: labels[name or standard],
+        format_func=lambda name: labels.get(name, name),
         help="What was rated. Every analysis of one outcome follows this choice.",
         persist_state="session",
     )

@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.analyses.findings import Counts
 from dashboard.paths import APP, SAMPLE
+from dashboard.ui.address import existing_pages
 from dashboard.ui.controls import LISTED, describe_remaining, find_participants
 
 
@@ -95,3 +96,17 @@ def test_remaining_says_of_how_many():
     )
     unknown = Counts(participants=None, conversations=2, turns=3)
     assert describe_remaining(unknown, unknown) == "2 conversations · 3 turns"
+
+
+@pytest.mark.skipif(len(existing_pages()) < 2, reason="no page of one outcome is built yet")
+def test_the_outcome_is_one_for_all_pages_and_its_default_is_not_written(app):
+    app.query_params["outcome"] = "affective"
+    app.run()
+    assert app.query_params == {"outcome": "affective"}
+    app.switch_page("ui/pages/variability.py").run()
+    chosen = app.selectbox(key="outcome")
+    assert chosen.value == "affective"
+    assert any("rate Affective understanding" in one.value for one in app.main.markdown)
+    chosen.set_value("overall").run()
+    assert app.query_params == {}
+    assert app.selectbox(key="outcome").value == "overall"
