@@ -64,7 +64,7 @@ def analyse(database: Database, selection: Selection, parameters: ComparisonPara
                 draw=draw_model_comparison,
                 arguments={"frame": table},
                 alt="AIC of each model above the lowest: "
-                + "; ".join(f"{row.model} {row.aic_difference:.1f}" for row in table.itertuples())
+                + "; ".join(f"{row.formula} {row.aic_difference:.1f}" for row in table.itertuples())
                 + ".",
             )
         },
@@ -154,7 +154,7 @@ def criteria(fits: Sequence[LinearMixedFit]) -> pd.DataFrame:
 
     rows = [
         {
-            "model": fit.formula,
+            "formula": fit.formula,
             "n_parameters": fit.n_parameters,
             "log_likelihood": fit.maximum_likelihood.log_likelihood,
             "aic": fit.aic,
@@ -173,13 +173,13 @@ def criteria(fits: Sequence[LinearMixedFit]) -> pd.DataFrame:
 def pairwise_tests(fits: Sequence[LinearMixedFit]) -> pd.DataFrame:
     """Test the first model against each other one by likelihood ratio, where one is nested in the other.
 
-    Columns: model, compared_with, statistic, df, p_value, method. Models that differ in variances only are compared on
+    Columns: formula, compared_with, statistic, df, p_value, method. Models that differ in variances only are compared on
     REML fits with the boundary's mixture of chi-squared distributions; others on ML fits.
     """
     import pandas as pd
 
-    rows = [{"model": fits[0].formula, "compared_with": other.formula} | _test(fits[0], other) for other in fits[1:]]
-    columns = ["model", "compared_with", "statistic", "df", "p_value", "method"]
+    rows = [{"formula": fits[0].formula, "compared_with": other.formula} | _test(fits[0], other) for other in fits[1:]]
+    columns = ["formula", "compared_with", "statistic", "df", "p_value", "method"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -221,12 +221,12 @@ def side_by_side(fits: Sequence[LinearMixedFit]) -> pd.DataFrame:
     """Return one row per term and model: estimate, SE, p, interval."""
     import pandas as pd
 
-    tables = [fit.terms.assign(model=fit.formula) for fit in fits]
+    tables = [fit.terms.assign(formula=fit.formula) for fit in fits]
     order = list(dict.fromkeys(term for table in tables for term in table["term"]))
     combined = pd.concat(tables, ignore_index=True)
     combined["place"] = combined["term"].map(order.index)
     sorted_rows = combined.sort_values("place", kind="stable")
-    columns = ["term", "model", "estimate", "std_error", "df", "statistic", "p_value", "conf_low", "conf_high"]
+    columns = ["term", "formula", "estimate", "std_error", "df", "statistic", "p_value", "conf_low", "conf_high"]
     return sorted_rows[columns].reset_index(drop=True)
 
 
@@ -247,7 +247,7 @@ def _headline(data: ModelData, table: pd.DataFrame, tests: pd.DataFrame) -> str:
     rows = described_rows(data)
     if len(table) == 1:
         return f"There is one model of {outcome_label(data)} and nothing to compare it with; {rows}."
-    best = table.loc[table["aic"].idxmin(), "model"]
+    best = table.loc[table["aic"].idxmin(), "formula"]
     second = float(table["aic_difference"].sort_values().iloc[1])
     ahead = (
         f"{signed(second, 1)} below the next"

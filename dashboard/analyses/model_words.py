@@ -196,7 +196,7 @@ def caveats(data: ModelData, fit: LinearMixedFit) -> list[str]:
     ]
     said += [text for text in (_unequal(data, fit), "" if binary else _ceiling(data, fit)) if text]
     if data.rows == TURNS and not binary:
-        said.append("Turns without a number drop out, and *not applicable* is not random: it goes with task and turn.")
+        said.append("Turns without a number drop out, and “not applicable” is not random: it goes with task and turn.")
     n_terms = int((fit.terms["term"] != "(Intercept)").sum())
     said.append(
         f"This table makes {plural(n_terms, 'test')} without adjustment; contrasts of marginal means are adjusted after Holm "

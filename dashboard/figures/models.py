@@ -128,7 +128,7 @@ def draw_variance_shares(frame: pd.DataFrame, *, template: Template, labels: Map
     """
     import plotly.graph_objects as go
 
-    figure = blank_figure(template, height=(9.5 if not template.paper else 10 + 1.6 * len(frame)) * template.font_size)
+    figure = blank_figure(template, height=(10 + 1.6 * len(frame)) * template.font_size)
     start = 0.0
     for index, row in enumerate(frame.itertuples()):
         rest = row.group == "residual"
@@ -257,7 +257,7 @@ def draw_model_comparison(frame: pd.DataFrame, *, template: Template) -> go.Figu
     Parameters
     ----------
     frame
-        One row per model: model, aic_difference.
+        One row per model: formula, aic_difference.
     """
     import plotly.graph_objects as go
 
@@ -274,12 +274,12 @@ def draw_model_comparison(frame: pd.DataFrame, *, template: Template) -> go.Figu
             text=[f"+{value:,.1f}" if value > 0 else "lowest" for value in frame["aic_difference"]],
             textposition="outside",
             cliponaxis=False,
-            customdata=[escape(text) for text in frame["model"]],
+            customdata=[escape(text) for text in frame["formula"]],
             hovertemplate="%{customdata}<br>AIC +%{x:,.1f}<extra></extra>",
             showlegend=False,
         )
     )
-    for place, text in zip(places, frame["model"], strict=True):
+    for place, text in zip(places, frame["formula"], strict=True):
         figure.add_annotation(
             x=0,
             xref="paper",

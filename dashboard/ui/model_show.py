@@ -1,0 +1,270 @@
+"""How the analyses of one model are shown: they share its formula, and the slow ones can be interrupted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard.analyses import registry
+from dashboard.analyses.findings import Analysis, Findings, Parameters, Selection, run_analysis
+from dashboard.ui import address, cache, panels
+from dashboard.ui.model_builder import FORMULA, METHOD, REFERENCE, remove_saved, saved_models
+from dashboard.ui.show import guarded, screen_template, show_figure
+from dashboard.ui.tables import show_markdown_table, show_reading_table
+from dashboard.ui.text import plain
+from dashboard.vocabulary import format_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHARED = {"formula": FORMULA, "method": METHOD, "reference": REFERENCE}
+_KEPT = 64
+
+
+def chosen_parameters(analysis: Analysis, formula: str) -> Parameters:
+    """Return an analysis' parameters: the page's model, and what is its own."""
+    values: dict[str, Any] = {}
+    for name, item in analysis.parameter_fields().items():
+        key = SHARED.get(name) or address.parameter_key(analysis, name)
+        values[name] = st.session_state.get(key, item.default)
+    values["formula"] = formula
+    if "others" in values:
+        values["others"] = "; ".join(one for one in saved_models() if one != formula) or None
+    return analysis.parameters(**values)
+
+
+def show_model(name: str, selection: Selection, formula: str) -> None:
+    """Draw one analysis of the model: question, finding, warnings, figures, tables, the quiet row."""
+    analysis = registry()[name]
+    before, body = BODIES[name]
+    with st.container(key=f"analysis-{name}", gap="small"):
+        st.header(analysis.question, anchor=name)
+        if before is not None:
+            before(formula)
+        chosen = chosen_parameters(analysis, formula)
+        with guarded(analysis.question) as failed:
+            findings = _found(analysis, selection, chosen)
+            st.markdown(plain(findings.headline))
+            for warning in findings.warnings:
+                st.caption(f":material/warning: {plain(warning)}")
+        if failed:
+            return
+        with guarded(analysis.question):
+            body(analysis, findings)
+            panels.show_quiet_row(analysis, findings, selection, chosen)
+
+
+# ------------------------------------------------------------------------------------------- slow answers
+class _Answers:
+    """Answers being worked on or kept, by what was asked; shared by sessions."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="model")
+        self._futures: OrderedDict[Any, Future[Findings]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def ask(self, key: Any, work: Callable[[], Findings]) -> Future[Findings]:
+        with self._lock:
+            if key not in self._futures:
+                self._futures[key] = self._pool.submit(work)
+            self._futures.move_to_end(key)
+            while len(self._futures) > _KEPT:
+                self._futures.popitem(last=False)
+            return self._futures[key]
+
+
+@st.cache_resource(show_spinner=False)
+def _answers() -> _Answers:
+    return _Answers()
+
+
+def _found(analysis: Analysis, selection: Selection, chosen: Parameters) -> Findings:
+    """Return the findings; while they are worked on, say since when, and let a new question interrupt the waiting."""
+    data = cache.database()
+    key = (cache.data_key(data), data.public, analysis.name, selection, chosen)
+    future = _answers().ask(key, partial(run_analysis, data, analysis, selection, chosen))
+    place, began = st.empty(), time.monotonic()
+    while not future.done():
+        waited = time.monotonic() - began
+        if waited > 0.3:
+            # Each call lets a new choice of the reader stop this wait.
+            place.caption(f":material/hourglass_empty: Working on this question … {waited:.0f} s")
+        time.sleep(0.02 if waited < 0.3 else 0.1)
+    place.empty()
+    return future.result()
+
+
+# ------------------------------------------------------------------------------------------------ bodies
+def _figure(findings: Findings, name: str, *, alt: str | None = None) -> None:
+    if name in findings.figures:
+        show_figure(findings.figures[name], screen_template(), key=name, alt=alt)
+
+
+def _model(analysis: Analysis, findings: Findings) -> None:
+    _figure(findings, analysis.name, alt=findings.headline)
+    _terms(findings.table)
+    st.caption("How the variance that these terms leave divides")
+    _figure(findings, f"{analysis.name}.variances")
+    _fit_line(findings.tables[f"{analysis.name}.summary"])
+    told = findings.tables[f"{analysis.name}.report"]
+    texts = {part: list(rows["text"]) for part, rows in told.groupby("part", sort=False)}
+    st.caption("In APA style")
+    st.code(texts["apa"][0], language=None, wrap_lines=True)
+    with st.container(border=True, key="caveats"):
+        st.markdown("**Read with care**")
+        st.markdown("\n".join(f"- {plain(text)}" for text in texts["caveat"]))
+    with st.expander("Reproduce this model in R or Python", icon=":material/code:"):
+        r, python = st.tabs(["R, lme4", "Python"])
+        r.code(texts["r"][0], language="r", wrap_lines=True)
+        python.code(texts["python"][0], language="python", wrap_lines=True)
+    with st.expander("How the fit was checked", icon=":material/fact_check:"):
+        st.markdown("\n".join(f"- {plain(note)}" for note in findings.notes))
+        show_reading_table(findings.tables[f"{analysis.name}.variances"], alt="Variances by group")
+        joint = findings.tables[f"{analysis.name}.joint"]
+        if len(joint):
+            show_reading_table(joint, alt="Joint test of each term")
+
+
+def _terms(table: pd.DataFrame) -> None:
+    """Draw the terms with their reference levels, as a table to be read."""
+    import pandas as pd
+
+    rows = [
+        {"Term": plain(row["label"]), "b": ":gray[reference]"}
+        | dict.fromkeys(("SE", "df", "t", "p", "95 % interval"), "")
+        if row["is_reference"]
+        else {
+            "Term": plain(row["label"]),
+            "b": _number(row["estimate"]),
+            "SE": _number(row["std_error"]),
+            "df": plain(format_number(row["df"], "count")),
+            "t": plain(f"{row['statistic']:.2f}".replace("-", "−")),
+            "p": plain(format_number(row["p_value"], "p")),
+            "95 % interval": f"{_number(row['conf_low'])} to {_number(row['conf_high'])}",
+        }
+        for _, row in table.iterrows()
+    ]
+    show_markdown_table(pd.DataFrame(rows), alt="Fixed terms of the model")
+
+
+def _number(value: float) -> str:
+    return plain(f"{value:.3f}".replace("-", "−"))
+
+
+def _fit_line(summary: pd.DataFrame) -> None:
+    values = dict(zip(summary["measure"], summary["value"], strict=True))
+    parts = [
+        f"R² marginal {values['r2_marginal']:.2f}, conditional {values['r2_conditional']:.2f}",
+        f"AIC {values['aic']:,.1f}",
+        f"BIC {values['bic']:,.1f}",
+        f"log-likelihood {values['log_likelihood']:,.2f}".replace("-", "−"),
+        f"n = {values['n_observations']:,.0f} ({values['n_dropped']:,.0f} rows left out)",
+    ]
+    groups = [
+        f"{n:,.0f} {name[9:-1]}s" for name, n in values.items() if name.startswith("n_groups[") and ":" not in name
+    ]
+    st.caption(plain(" · ".join([*parts, *groups])))
+
+
+def _means(analysis: Analysis, findings: Findings) -> None:
+    _figure(findings, analysis.name, alt=findings.headline)
+    st.caption("All pairwise differences, p adjusted after Holm")
+    pairs = findings.tables[f"{analysis.name}.contrasts"]
+    columns = ["contrast", "estimate", "conf_low", "conf_high", "df", "p_adjusted"]
+    show_reading_table(pairs[columns], alt="Pairwise differences of marginal means")
+
+
+def _comparison(analysis: Analysis, findings: Findings) -> None:
+    _figure(findings, analysis.name, alt=findings.headline)
+    columns = ["model", "n_parameters", "aic", "bic", "r2_marginal", "r2_conditional"]
+    show_reading_table(findings.table[columns], alt="Criteria of each model")
+    tests = findings.tables[f"{analysis.name}.tests"]
+    if len(tests):
+        st.caption("Likelihood-ratio tests against the first model")
+        shown = tests[["compared_with", "statistic", "df", "p_value", "method"]]
+        show_reading_table(shown, alt="Likelihood-ratio tests against the first model")
+    with st.expander("Terms side by side"):
+        show_markdown_table(_side_by_side(findings), alt="Terms of all models side by side")
+
+
+def _side_by_side(findings: Findings) -> pd.DataFrame:
+    """Return one row per term, one column per model: estimate and SE."""
+    import pandas as pd
+
+    terms = findings.tables[f"{findings.name}.terms"]
+    models = list(findings.table["model"])
+    rows = []
+    for term in dict.fromkeys(terms["term"]):
+        row = {"Term": plain(term)}
+        for number, model in enumerate(models, start=1):
+            found = terms[(terms["term"] == term) & (terms["model"] == model)]
+            row[f"Model {number}"] = (
+                f"{_number(found['estimate'].iloc[0])} ({_number(found['std_error'].iloc[0])})" if len(found) else ""
+            )
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _saved(formula: str) -> None:
+    """Draw the saved models, each with a cross that forgets it."""
+    saved = [one for one in saved_models() if one != formula]
+    if not saved:
+        st.caption(
+            "Save models above to compare them here; until then, the model stands beside itself without each of its terms."
+        )
+        return
+    with st.container(horizontal=True, gap="small", key="saved"):
+        for index, one in enumerate(saved):
+            st.button(
+                plain(one),
+                key=f"saved.{index}",
+                icon=":material/close:",
+                icon_position="right",
+                on_click=remove_saved,
+                args=(one,),
+            )
+
+
+def _diagnostics(analysis: Analysis, findings: Findings) -> None:
+    for name in findings.figures:
+        st.caption(plain(analysis.figures[name]))
+        _figure(findings, name, alt=findings.headline if name == analysis.name else None)
+    show_reading_table(findings.table, alt="What was checked")
+
+
+def _ordinal(analysis: Analysis, findings: Findings) -> None:
+    _figure(findings, analysis.name, alt=findings.headline)
+    import pandas as pd
+
+    rows = [
+        {
+            "Term": plain(row["label"]),
+            "Linear": _with_interval(row, "linear"),
+            "Ordinal, log-odds": _with_interval(row, "ordinal"),
+            "": "agree" if row["agrees"] else "**disagree**",
+        }
+        for _, row in findings.table.iterrows()
+    ]
+    if rows:
+        show_markdown_table(pd.DataFrame(rows), alt="Linear and ordinal model, term by term")
+
+
+def _with_interval(row: pd.Series, which: str) -> str:
+    low, high = _number(row[f"conf_low_{which}"]), _number(row[f"conf_high_{which}"])
+    return f"{_number(row[f'estimate_{which}'])}  \n:gray[:small[{low} to {high}]]"
+
+
+BODIES: dict[str, tuple[Callable[[str], None] | None, Callable[[Analysis, Findings], None]]] = {
+    "mixed_model": (None, _model),
+    "marginal_means": (None, _means),
+    "model_comparison": (_saved, _comparison),
+    "model_diagnostics": (None, _diagnostics),
+    "ordinal_check": (None, _ordinal),
+}
