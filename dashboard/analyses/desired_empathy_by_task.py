@@ -95,7 +95,8 @@ def _split(database: Database, rows: pd.DataFrame, by: str, *, participants: boo
         return pd.DataFrame(columns=["group", "level", "n_conversations", "n_participants", "mean"])
     # Sorted by number where levels are numbers, then named as the scale names them.
     means = means_by(known, [by], "desired_empathy", participants=participants)
-    names = [f"{level:g}" if by == "importance" else str(level) for level in means[by]]
+    name = score_scale(database, by).name if by == "importance" else str
+    names = [name(level) for level in means[by]]
     means = means.drop(columns=by)
     means.insert(0, "group", by)
     means.insert(1, "level", names)

@@ -20,6 +20,7 @@ WHAT = {
     "desired_empathy": "desired empathy, asked before the conversation.",
     "experienced_empathy": "experienced empathy, asked after the conversation.",
     "satisfaction": "satisfaction, asked after the conversation.",
+    "importance": "the importance of empathy, asked before the conversation.",
 }
 FEW_CONVERSATIONS = 10
 CHOICE_NOTE = "Tasks are chosen by the participants themselves: differences between tasks are not effects of tasks."
@@ -56,6 +57,11 @@ class ScoreScale:
         """``1 Minimal empathy to 3 High empathy``."""
         low, high = (f" {word}" if word else "" for word in self.ends)
         return f"{self.minimum:g}{low} to {self.maximum:g}{high}"
+
+    def name(self, level: float) -> str:
+        """``1 Minimal empathy`` at the ends of the scale, the number alone between."""
+        word = self.ends[0] if level == self.minimum else self.ends[1] if level == self.maximum else None
+        return f"{level:g} {word}" if word else f"{level:g}"
 
     def levels(self) -> list[float]:
         """Return every level of the scale, lowest first; empty for a continuous scale."""

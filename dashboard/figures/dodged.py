@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dashboard.figures.template import MARKERS, OKABE_ITO, Template, blank_figure, escape, rows_height, shorten, wrap
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def draw_dodged_intervals(
         Decimals of hover texts.
     """
     rows = list(dict.fromkeys(frame[row]))
-    title = wrap(unit, 40)
+    title = wrap(unit, template.line_length)
     around = 7.5 + 1.4 * (title.count("<br>") + 1)
     per_row = 0.8 + 0.75 * len(series_labels)
     figure = blank_figure(template, height=rows_height(len(rows), template, per_row=per_row, around=around))
@@ -55,14 +57,14 @@ def draw_dodged_intervals(
     for index, (key, label) in enumerate(series_labels.items()):
         part = frame[(frame[series] == key) & frame[estimate].notna()]
         places = [rows.index(one) + (index - (len(series_labels) - 1) / 2) * step for one in part[row]]
-        style = (palette[index % len(palette)], MARKERS[index % len(MARKERS)])
+        style = (template.visible(palette[index % len(palette)]), MARKERS[index % len(MARKERS)])
         figure.add_traces(
             [
                 _intervals(part, places, style[0]),
                 _dots(part, places, label, style, row, estimate, count, decimals, template),
             ]
         )
-    figure.update_xaxes(title_text=title, range=list(axis_range) if axis_range else None)
+    figure.update_xaxes(title_text=title, range=list(axis_range or _limits(frame, estimate)))
     figure.update_yaxes(
         tickvals=list(range(len(rows))),
         ticktext=[escape(shorten(str(one), 34)) for one in rows],
@@ -71,6 +73,14 @@ def draw_dodged_intervals(
     )
     figure.update_layout(legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")
     return figure
+
+
+def _limits(frame: pd.DataFrame, estimate: str) -> tuple[float, float]:
+    """Return limits that hold every interval with room at both ends."""
+    values = frame[[estimate, "conf_low", "conf_high"]].to_numpy(dtype=float)
+    low, high = np.nanmin(values), np.nanmax(values)
+    room = 0.04 * (high - low) or 1.0
+    return float(low - room), float(high + room)
 
 
 def _intervals(part: pd.DataFrame, places: list[float], color: str) -> go.Scatter:

@@ -52,8 +52,9 @@ def draw_dumbbell(
     figure = blank_figure(template, height=rows_height(len(shown), template, per_row=2.2, around=9))
     starts, ends = shown[start].tolist(), shown[end].tolist()
     _lines(figure, places, starts, ends, color=template.quiet, width=2)
-    low = [max(axis_range[0], a + b) for a, b in zip(starts, shown["conf_low"], strict=True)]
-    high = [min(axis_range[1], a + b) for a, b in zip(starts, shown["conf_high"], strict=True)]
+    # An unknown interval stays unknown: max() and min() would make it as wide as the axis.
+    low = (shown[start] + shown["conf_low"]).clip(lower=axis_range[0]).tolist()
+    high = (shown[start] + shown["conf_high"]).clip(upper=axis_range[1]).tolist()
     _lines(figure, places, low, high, color=template.accent, width=6, opacity=0.4, name="95 % interval of the gap")
     labels = [escape(shorten(str(one), 34)) for one in shown[row]]
     hover = list(zip(labels, shown[difference], shown["conf_low"], shown["conf_high"], shown[count], strict=True))
@@ -67,7 +68,7 @@ def draw_dumbbell(
     figure.add_trace(go.Scatter(x=starts, name=names[0], marker=hollow, cliponaxis=False, **common))
     figure.add_trace(go.Scatter(x=ends, name=names[1], marker=filled, cliponaxis=False, **common))
     _print_differences(figure, shown, difference, template)
-    figure.update_xaxes(title_text=wrap(unit, 40), range=list(axis_range))
+    figure.update_xaxes(title_text=wrap(unit, template.line_length), range=list(axis_range))
     figure.update_yaxes(tickvals=places, ticktext=labels, range=[len(shown) - 0.4, -0.6], showgrid=False)
     # Room on the right for what is printed there.
     figure.update_layout(margin_r=9.2 * template.small, legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")

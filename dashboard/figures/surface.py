@@ -209,7 +209,7 @@ def draw_level_curves(
     figure = blank_figure(template, height=rows_height(0, template, around=25))
     for index, (level, label) in enumerate(level_labels.items()):
         part = frame[frame["level"] == level]
-        color = colors[index % len(colors)]
+        color = template.visible(colors[index % len(colors)])
         figure.add_trace(
             go.Scatter(
                 x=[*part["y"], *part["y"][::-1]],
@@ -233,7 +233,10 @@ def draw_level_curves(
             )
         )
     figure.update_xaxes(
-        tickvals=list(ticks[0]), ticktext=list(ticks[1]), title_text=wrap(titles[0], 40), range=[-1.04, 1.04]
+        tickvals=list(ticks[0]),
+        ticktext=list(ticks[1]),
+        title_text=wrap(titles[0], template.line_length),
+        range=[-1.04, 1.04],
     )
     figure.update_yaxes(title_text=wrap(titles[1], 30), range=list(limits))
     figure.update_layout(legend_y=1.01)

@@ -79,6 +79,15 @@ class Template:
         """Return the colours of ``n_levels`` rating levels, lowest first."""
         return diverging(n_levels)
 
+    @property
+    def line_length(self) -> int:
+        """Characters that a title of an axis holds before it wraps."""
+        return 36 if self.paper else 70
+
+    def visible(self, color: str) -> str:
+        """Return a colour for lines and small marks: on a dark ground, deep colours are lightened."""
+        return _mix(color, "#ffffff", 0.4) if self.dark and _luminance(color) < 0.2 else color
+
     def with_width(self, width: float) -> Template:
         """Return the same template at another width in px."""
         return replace(self, width=width)
@@ -106,10 +115,13 @@ def _mix(first: str, second: str, share: float) -> str:
 
 def ink_on(color: str) -> str:
     """Return black or white, whichever reads better on a colour (relative luminance of WCAG 2)."""
+    return "#000000" if _luminance(color) > 0.179 else "#ffffff"
+
+
+def _luminance(color: str) -> float:
     channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#000000" if luminance > 0.179 else "#ffffff"
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def escape(text: object) -> str:
@@ -123,7 +135,10 @@ def shorten(text: str, length: int = 32) -> str:
 
 
 def wrap(text: str, width: int = 34) -> str:
-    """Return text broken into lines of about ``width`` characters at blanks, for titles of axes."""
+    """Return text broken at blanks into lines of at most about ``width`` characters and of like length."""
+    n_lines = -(-len(text) // width)
+    # Lines of like length leave no single word on the last one.
+    width = min(width, -(-len(text) // max(1, n_lines)) + 4)
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:

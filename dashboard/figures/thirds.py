@@ -35,7 +35,7 @@ def draw_thirds(
     figure = blank_figure(template, height=rows_height(0, template, around=27))
     for index, (level, label) in enumerate(labels.items()):
         part = frame[frame["desired_empathy"] == level]
-        color, symbol = colors[index % len(colors)], MARKERS[index % len(MARKERS)]
+        color, symbol = template.visible(colors[index % len(colors)]), MARKERS[index % len(MARKERS)]
         if part.empty:
             continue
         wanted = float(part["desired_pomp"].iloc[0])
