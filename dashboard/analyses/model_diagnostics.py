@@ -79,13 +79,13 @@ def described_checks(
     strongest = moved.loc[moved["change_scaled"].abs().idxmax()]
     checks = [
         (
-            "skewness of residuals",
+            "Skewness of residuals",
             _skewness(scaled),
             "0",
             "Below 0: ratings fall further below what is expected than above.",
         ),
         (
-            "share of residuals beyond ±3 SD",
+            "Share of residuals beyond ±3 SD",
             float((scaled.abs() > 3).mean()),
             "0.003",
             "More: single turns stand out more than a normal distribution allows.",
@@ -96,11 +96,11 @@ def described_checks(
             "1",
             "Below 1: less spread where ratings are high, as a ceiling makes it.",
         ),
-        ("straightness of the residuals' Q–Q line", _straightness(scaled), "1", "Correlation with normal quantiles."),
+        ("Straightness of the residuals' Q–Q line", _straightness(scaled), "1", "Correlation with normal quantiles."),
     ]
     checks += [
         (
-            f"straightness of the Q–Q line of {term} by {group}",
+            f"Straightness of the Q–Q line of {_effect_name(str(group), str(term))}",
             _correlation(part["theoretical"], part["observed"]),
             "1",
             "Correlation of predicted effects with normal quantiles; predictions are pulled together, so look at outliers.",
@@ -109,13 +109,13 @@ def described_checks(
     ]
     checks += [
         (
-            f"largest change without one {strongest['group']} ({strongest['level']}, {strongest['term']})",
+            f"Largest change without one {strongest['group']} ({strongest['level']}, {strongest['term']})",
             float(strongest["change_scaled"]),
             "0",
             "In standard errors of the coefficient, at unchanged variance ratios.",
         ),
         (
-            "largest Cook's distance",
+            "Largest Cook's distance",
             float(moved["cooks_distance"].max()),
             "0",
             f"Over {plural(len(fit.columns), 'coefficient')}.",
@@ -198,9 +198,14 @@ def _figures(fit: LinearMixedFit, rows: pd.DataFrame, effects: pd.DataFrame, mov
     }
 
 
+def _effect_name(group: str, term: str) -> str:
+    who = "conversation within participant" if group == "participant:conversation" else group
+    return f"{'intercept' if term == '(Intercept)' else f'slope of {term}'} by {who}"
+
+
 def _effect_series(effects: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {
-        (f"{group}" if term == "(Intercept)" else f"{term} by {group}"): part
+        _effect_name(str(group), str(term)): part
         for (group, term), part in effects.groupby(["group", "term"], sort=False)
     }
 

@@ -146,12 +146,16 @@ def _terms(table: pd.DataFrame) -> None:
             "SE": _number(row["std_error"]),
             "df": plain(format_number(row["df"], "count")),
             "t": plain(f"{row['statistic']:.2f}".replace("-", "−")),
-            "p": plain(format_number(row["p_value"], "p")),
+            "p": _p(row["p_value"]),
             "95 % interval": f"{_number(row['conf_low'])} to {_number(row['conf_high'])}",
         }
         for _, row in table.iterrows()
     ]
     show_markdown_table(pd.DataFrame(rows), alt="Fixed terms of the model")
+
+
+def _p(value: float) -> str:
+    return plain(format_number(value, "p")).replace(" ", "\u00a0")
 
 
 def _number(value: float) -> str:
@@ -164,7 +168,7 @@ def _fit_line(summary: pd.DataFrame) -> None:
         f"R² marginal {values['r2_marginal']:.2f}, conditional {values['r2_conditional']:.2f}",
         f"AIC {values['aic']:,.1f}",
         f"BIC {values['bic']:,.1f}",
-        f"log-likelihood {values['log_likelihood']:,.2f}".replace("-", "−"),
+        "log-likelihood " + f"{values['log_likelihood']:,.2f}".replace("-", "−"),
         f"n = {values['n_observations']:,.0f} ({values['n_dropped']:,.0f} rows left out)",
     ]
     groups = [
@@ -174,24 +178,62 @@ def _fit_line(summary: pd.DataFrame) -> None:
 
 
 def _means(analysis: Analysis, findings: Findings) -> None:
+    import pandas as pd
+
     _figure(findings, analysis.name, alt=findings.headline)
     st.caption("All pairwise differences, p adjusted after Holm")
     pairs = findings.tables[f"{analysis.name}.contrasts"]
-    columns = ["contrast", "estimate", "conf_low", "conf_high", "df", "p_adjusted"]
-    show_reading_table(pairs[columns], alt="Pairwise differences of marginal means")
+    rows = [
+        {
+            "Difference": plain(row["contrast"].replace(" - ", " − ")),
+            "Estimate": _number(row["estimate"]),
+            "95 % interval": f"{_number(row['conf_low'])} to {_number(row['conf_high'])}",
+            "df": plain(format_number(row["df"], "count")),
+            "p, adjusted": _p(row["p_adjusted"]),
+        }
+        for _, row in pairs.iterrows()
+    ]
+    show_markdown_table(pd.DataFrame(rows), alt="Pairwise differences of marginal means")
 
 
 def _comparison(analysis: Analysis, findings: Findings) -> None:
+    import pandas as pd
+
     _figure(findings, analysis.name, alt=findings.headline)
-    columns = ["model", "n_parameters", "aic", "bic", "r2_marginal", "r2_conditional"]
-    show_reading_table(findings.table[columns], alt="Criteria of each model")
+    rows = [
+        {
+            "Model": f"{number}  \n:gray[:small[{plain(row['formula'])}]]",
+            "Parameters": f"{row['n_parameters']:,}",
+            "AIC": f"{row['aic']:,.1f}",
+            "BIC": f"{row['bic']:,.1f}",
+            "R² marginal": f"{row['r2_marginal']:.3f}",
+            "R² conditional": f"{row['r2_conditional']:.3f}",
+        }
+        for number, (_, row) in enumerate(findings.table.iterrows(), start=1)
+    ]
+    show_markdown_table(pd.DataFrame(rows), alt="Criteria of each model")
     tests = findings.tables[f"{analysis.name}.tests"]
     if len(tests):
-        st.caption("Likelihood-ratio tests against the first model")
-        shown = tests[["compared_with", "statistic", "df", "p_value", "method"]]
-        show_reading_table(shown, alt="Likelihood-ratio tests against the first model")
+        st.caption("Likelihood-ratio tests against model 1")
+        show_markdown_table(_tests(tests), alt="Likelihood-ratio tests against the first model")
     with st.expander("Terms side by side"):
         show_markdown_table(_side_by_side(findings), alt="Terms of all models side by side")
+
+
+def _tests(tests: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        {
+            "Model": str(number),
+            "χ²": plain(format_number(row["statistic"], "rating")),
+            "df": plain(format_number(row["df"], "count")),
+            "p": _p(row["p_value"]),
+            "Method": plain(row["method"]),
+        }
+        for number, (_, row) in enumerate(tests.iterrows(), start=2)
+    ]
+    return pd.DataFrame(rows)
 
 
 def _side_by_side(findings: Findings) -> pd.DataFrame:
@@ -199,12 +241,12 @@ def _side_by_side(findings: Findings) -> pd.DataFrame:
     import pandas as pd
 
     terms = findings.tables[f"{findings.name}.terms"]
-    models = list(findings.table["model"])
+    models = list(findings.table["formula"])
     rows = []
     for term in dict.fromkeys(terms["term"]):
         row = {"Term": plain(term)}
         for number, model in enumerate(models, start=1):
-            found = terms[(terms["term"] == term) & (terms["model"] == model)]
+            found = terms[(terms["term"] == term) & (terms["formula"] == model)]
             row[f"Model {number}"] = (
                 f"{_number(found['estimate'].iloc[0])} ({_number(found['std_error'].iloc[0])})" if len(found) else ""
             )
