@@ -23,7 +23,7 @@ from dashboard.analyses.findings import (
 )
 from dashboard.database import Database
 from dashboard.figures.surface import draw_level_curves, draw_response_surface
-from dashboard.figures.template import diverging
+from dashboard.figures.template import diverging, escape
 from dashboard.stats.response_surface import Surface, centred, fit_surface, quadratic
 from dashboard.vocabulary import NotInThisData, TooLittleData, format_p, with_interval
 
@@ -149,7 +149,7 @@ def _ticks(scale: ScoreScale, *, words: bool = False) -> tuple[list[float], list
     texts = [f"{level:g}" for level in levels]
     for index, word in ((0, scale.ends[0]), (-1, scale.ends[1])):
         if words and word:
-            texts[index] += f"<br>{word.replace('<', '&lt;')}"
+            texts[index] += f"<br>{escape(word)}"
     return [2 * (level - scale.minimum) / (scale.maximum - scale.minimum) - 1 for level in levels], texts
 
 

@@ -44,7 +44,7 @@ def draw_dodged_intervals(
         Decimals of hover texts.
     """
     rows = list(dict.fromkeys(frame[row]))
-    title = wrap(unit, template.line_length)
+    title = wrap(escape(unit), template.line_length)
     around = 7.5 + 1.4 * (title.count("<br>") + 1)
     per_row = 0.8 + 0.75 * len(series_labels)
     figure = blank_figure(template, height=rows_height(len(rows), template, per_row=per_row, around=around))

@@ -68,7 +68,7 @@ def draw_dumbbell(
     figure.add_trace(go.Scatter(x=starts, name=names[0], marker=hollow, cliponaxis=False, **common))
     figure.add_trace(go.Scatter(x=ends, name=names[1], marker=filled, cliponaxis=False, **common))
     _print_differences(figure, shown, difference, template)
-    figure.update_xaxes(title_text=wrap(unit, template.line_length), range=list(axis_range))
+    figure.update_xaxes(title_text=wrap(escape(unit), template.line_length), range=list(axis_range))
     figure.update_yaxes(tickvals=places, ticktext=labels, range=[len(shown) - 0.4, -0.6], showgrid=False)
     # Room on the right for what is printed there.
     figure.update_layout(margin_r=9.2 * template.small, legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")

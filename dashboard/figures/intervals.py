@@ -87,7 +87,7 @@ def draw_intervals(
         )
     )
     figure.update_xaxes(
-        title_text=wrap(unit, template.line_length), range=axis_range, tickformat=".0%" if percent else None
+        title_text=wrap(escape(unit), template.line_length), range=axis_range, tickformat=".0%" if percent else None
     )
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.8], showgrid=False)
     return figure

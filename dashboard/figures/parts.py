@@ -59,7 +59,9 @@ def draw_parts(
             )
         )
     figure.update_layout(barmode="stack", bargap=0.25, legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")
-    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text=wrap(unit, template.line_length), showgrid=False)
+    figure.update_xaxes(
+        range=[0, 1], tickformat=".0%", title_text=wrap(escape(unit), template.line_length), showgrid=False
+    )
     figure.update_yaxes(
         tickvals=list(range(len(frame))), ticktext=names, range=[len(frame) - 0.5, -0.5], showgrid=False
     )

@@ -44,7 +44,15 @@ def draw_response_surface(
         Of desired, experienced and outcome.
     """
     draw = _contour if template.paper else _surface
-    return draw(grid, heights, points, template, ticks, titles)
+    return draw(
+        grid, heights, _distinct(points, ["x", "y"] if template.paper else ["x", "y", "z"]), template, ticks, titles
+    )
+
+
+def _distinct(points: pd.DataFrame, columns: list[str], most: int = 3000) -> pd.DataFrame:
+    """Return each place once, evenly thinned where there are more than a figure can carry."""
+    once = points.drop_duplicates(columns).sort_values(columns, kind="stable")
+    return once.iloc[:: max(1, -(-len(once) // most))]
 
 
 def _contour(
@@ -235,9 +243,9 @@ def draw_level_curves(
     figure.update_xaxes(
         tickvals=list(ticks[0]),
         ticktext=list(ticks[1]),
-        title_text=wrap(titles[0], template.line_length),
+        title_text=wrap(escape(titles[0]), template.line_length),
         range=[-1.04, 1.04],
     )
-    figure.update_yaxes(title_text=wrap(titles[1], 30), range=list(limits))
+    figure.update_yaxes(title_text=wrap(escape(titles[1]), 30), range=list(limits))
     figure.update_layout(legend_y=1.01)
     return figure

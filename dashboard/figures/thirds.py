@@ -76,6 +76,6 @@ def draw_thirds(
             )
         )
     figure.update_xaxes(tickvals=[1, 2, 3], ticktext=list(NAMES), range=[0.6, 3.4], showgrid=False)
-    figure.update_yaxes(title_text=wrap(unit, 36), range=[-2, 102])
+    figure.update_yaxes(title_text=wrap(escape(unit), 36), range=[-2, 102])
     figure.update_layout(legend_y=1.01)
     return figure

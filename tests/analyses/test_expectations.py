@@ -304,3 +304,23 @@ def test_contract_columns_come_first_and_in_order(sample):
         ["task", "n_conversations", "n_participants", "mean", "conf_low", "conf_high"]
     )
     assert dataclasses.is_dataclass(registry()["expectation_gap"].parameters)
+
+
+@pytest.mark.parametrize("name", [one.name for one in registry().values() if one.page == "Expectations"])
+@pytest.mark.parametrize("folder", ["nasty_folder", "unrated_folder", "mapped_folder"])
+def test_odd_data_is_answered_literally_or_refused_in_a_sentence(name, folder, request):
+    from dashboard.figures.template import Template
+    from dashboard.vocabulary import Refused
+
+    data = connect(request.getfixturevalue(folder), public=False)
+    try:
+        found = ask(data, name)
+    except Refused as refusal:
+        assert isinstance(refusal, NotInThisData | TooLittleData)
+        assert str(refusal).endswith(".")
+        return
+    assert folder == "nasty_folder"
+    for drawing in found.figures.values():
+        for template in (Template(), Template(paper=True, width=336, font_size=10.7)):
+            text = drawing.figure(template).to_json().replace("\\u003c", "<")
+            assert "<script" not in text and "<img" not in text
