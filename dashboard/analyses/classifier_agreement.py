@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 NAME = "classifier_agreement"
 CEILING_QUERY = "classifier_ceiling"
 CEILINGS = {
-    "reliability": "Reliability of the ground truth",
-    "correlation": "Correlation that this leaves",
-    "whole_levels": "Spearman of a flawless whole level",
-    "accuracy": "Accuracy of knowing the true value",
+    "reliability": "Reliability of the truth",
+    "correlation": "Correlation at best",
+    "whole_levels": "Spearman of whole levels",
+    "accuracy": "Accuracy at best",
 }
 
 

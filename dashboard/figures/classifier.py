@@ -57,29 +57,60 @@ def draw_metrics(
     """
     rows = [one for one in labels if one in set(frame[row])]
     names = list(dict.fromkeys(frame[series]))
-    step = min(0.3, 0.66 / max(1, len(names)))
-    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=1.7 + 0.9 * len(names), around=10))
+    # A row is one line per series, and a line above and below it for what stands there.
+    lanes = len(names) + 1.4 * bool(reported) + 1.4 * bool(reference) + 0.6
+    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=1.25 * lanes, around=9))
+    step, above = 1 / lanes, 1.4 * bool(reported) / lanes
+    first = -0.5 + above + 0.8 * step
     for index, name in enumerate(names):
-        offset = (index - (len(names) - 1) / 2) * step
-        places = {one: place + offset for place, one in enumerate(rows)}
+        places = {one: place + first + index * step for place, one in enumerate(rows)}
         style = (OKABE_ITO[index % len(OKABE_ITO)], MARKERS[index % len(MARKERS)])
+        part = frame[frame[series] == name]
         if single is not None:
             figure.add_trace(_rings(single[single[series] == name], row, places, style))
-        for trace in _series(frame[frame[series] == name], row, places, style, labels, name, template):
+        for trace in _series(part, row, places, style, labels, name, template):
             figure.add_trace(trace)
-    _mark(figure, rows, reported or {}, template, text="reported", dash="dash", reach=0.46)
-    _mark(figure, rows, reference or {}, template, text=reference_label, dash="dot", reach=0.46, below=True)
+        _values(figure, part, row, places, template)
     low = min([limits[0], *frame["conf_low"].dropna(), *frame["mean"].dropna()])
     high = max([limits[1], *frame["conf_high"].dropna()])
-    figure.update_xaxes(title_text=wrap(unit, 44), range=[low - 0.02 * (high - low), high])
+    span = (first - 0.5 * step, first + (len(names) - 0.5) * step)
+    middle = (low + high) / 2
+    _mark(figure, rows, reported or {}, template, text="reported", span=(span[0] - 0.5 * step, span[1]), middle=middle)
+    _mark(
+        figure,
+        rows,
+        reference or {},
+        template,
+        text=reference_label,
+        span=(span[0], span[1] + 0.5 * step),
+        middle=middle,
+        below=True,
+    )
+    figure.update_xaxes(title_text=wrap(unit, 40), range=[low - 0.02 * (high - low), high])
     figure.update_yaxes(
-        tickvals=list(range(len(rows))),
+        tickvals=[place + first + (len(names) - 1) * step / 2 for place in range(len(rows))],
         ticktext=[wrap(escape(labels[one]), 16) for one in rows],
-        range=[len(rows) - 0.35, -0.65],
+        range=[len(rows) - 0.45, -0.55],
         showgrid=False,
     )
-    figure.update_layout(showlegend=len(names) > 1)
+    figure.update_layout(showlegend=len(names) > 1, margin_r=3.6 * template.font_size)
     return figure
+
+
+def _values(figure: go.Figure, part: pd.DataFrame, row: str, places: Mapping[str, float], template: Template) -> None:
+    """Print each estimate in a column on the right, where no mark is in its way."""
+    for one, value in zip(part[row], part["mean"], strict=True):
+        if one in places and value == value:
+            figure.add_annotation(
+                x=1,
+                xref="paper",
+                xanchor="left",
+                xshift=4,
+                y=places[one],
+                text=f"{value:.2f}".replace("-", "−"),
+                showarrow=False,
+                font={"size": template.small},
+            )
 
 
 def _rings(part: pd.DataFrame, row: str, places: Mapping[str, float], style: tuple[str, str]) -> go.Scatter:
@@ -129,12 +160,9 @@ def _series(
         go.Scatter(
             x=part["mean"],
             y=[places[one] for one in part[row]],
-            mode="markers+text",
+            mode="markers",
             name=escape(shorten(name, 30)),
             marker={"color": style[0], "symbol": style[1], "size": 9, "line": {"color": template.ground, "width": 1}},
-            text=[f"{value:.2f}" for value in part["mean"]],
-            textposition="top center",
-            textfont={"size": template.small},
             cliponaxis=False,
             customdata=list(zip(hovers, part["conf_low"], part["conf_high"], strict=True)),
             hovertemplate=(
@@ -152,11 +180,14 @@ def _mark(
     template: Template,
     *,
     text: str,
-    dash: str,
-    reach: float,
+    span: tuple[float, float],
+    middle: float,
     below: bool = False,
 ) -> None:
-    """Draw a value of a row as an upright line with its words beside its upper or lower end."""
+    """Draw a value of a row as an upright line, dashed or dotted, with its words at the upper or the lower end.
+
+    ``span`` is its reach around the row's place; the words stand on the side of the line that has more room.
+    """
     for one, value in values.items():
         if one not in rows or value != value:
             continue
@@ -166,18 +197,18 @@ def _mark(
             type="line",
             x0=value,
             x1=value,
-            y0=place - reach,
-            y1=place + reach,
-            line={"color": color, "width": 1.5, "dash": dash},
+            y0=place + span[0],
+            y1=place + span[1],
+            line={"color": color, "width": 1.5, "dash": "dot" if below else "dash"},
         )
         figure.add_annotation(
             x=value,
-            y=place + (reach if below else -reach),
-            xanchor="left",
-            yanchor="bottom" if below else "top",
-            xshift=3,
+            y=place + span[1 if below else 0],
+            xanchor="left" if value <= middle else "right",
+            yanchor="top" if below else "bottom",
             text=f"{escape(text)} {value:.3f}".strip(),
             showarrow=False,
+            borderpad=0,
             font={"size": template.small, "color": color},
         )
 
