@@ -354,3 +354,33 @@ def test_mapped_data_without_desired_empathy_has_the_experienced_side_only(tmp_p
         if registry()[name].page == "Expectations" and name != "experienced_empathy_by_task":
             with pytest.raises(NotInThisData, match="^Not in this data: desired empathy"):
                 ask(data, name)
+
+
+class TestPlantedEffectsAreFound:
+    """data/sample/EFFECTS.md states what a sample of 200 times this size shows; this one scatters around it."""
+
+    def test_gap_within_each_desired_level(self, sample):
+        within = ask(sample, "expectation_gap").tables["expectation_gap.within"]
+        overall = within[within["task"] == "All tasks"]
+        error = (overall["conf_high"] - overall["conf_low"]) / 4
+        assert (np.abs(overall["gap"] - [64.3, 16.1, -31.0]) < 3.5 * error).all()
+
+    def test_desired_empathy_per_task(self, sample):
+        planted = {
+            "Budgeting for a castle": 1.37, "Consoling a lighthouse": 2.58, "Debugging a teapot": 1.3, "Homesick on Mars": 2.66,
+            "Naming a dragon": 1.69, "Ode to a potato": 1.63, "Quarrel with a wizard": 2.43, "Travelling to Atlantis": 1.75,
+        }  # fmt: skip
+        table = ask(sample, "desired_empathy_by_task").table.set_index("task")
+        error = (table["conf_high"] - table["conf_low"]) / 4
+        assert (np.abs(table["mean"] - pd.Series(planted)) < 3.5 * error).all()
+
+    def test_satisfaction_rises_with_experienced_empathy_and_not_with_congruence(self, sample):
+        found = ask(sample, "expectation_satisfaction")
+        b2 = found.table.set_index("term").loc["b2"]
+        # 0.66 for each point, two points from the middle to the end
+        assert abs(b2["estimate"] / 2 - 0.66) < 3.5 * b2["std_error"] / 2
+        assert found.tables["expectation_satisfaction.tests"]["p_value"][0] > 0.05
+
+    def test_ratings_fade_over_a_conversation(self, sample):
+        change = ask(sample, "expectation_onset").tables["expectation_onset.change"]
+        assert (change["conf_high"] < 0).all()
