@@ -125,6 +125,12 @@ def parameter_defaults(analysis: Analysis) -> dict[str, Any]:
     }
 
 
+def changed(analysis: Analysis) -> bool:
+    """Whether a parameter of the analysis' own is not at its default: then its controls must stay to be set back."""
+    own = parameter_defaults(analysis).items()
+    return any(st.session_state.get(key, value) != value for key, value in own if key != "outcome")
+
+
 def query_pairs(page: str | None = None) -> Pairs:
     """Return what the URL of a page must say, in a fixed order; what stands at its default is left out."""
     page = page or current_page()

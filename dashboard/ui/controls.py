@@ -38,8 +38,7 @@ def show_filters(page: str) -> None:
         _desired_empathy(levels["desired_empathy"])
     if "participant" in levels:
         _participants(levels["participant"])
-    if cache.outcomes():
-        _rated_turns()
+    _quality()
 
 
 def _outcome() -> None:
@@ -102,24 +101,28 @@ def find_participants(sought: str, everyone: list[str]) -> list[str]:
     return sorted(holding, key=lambda name: not name.casefold().startswith(typed))
 
 
-def _rated_turns() -> None:
-    st.number_input(
-        LABELS["min_rated_turns"],
-        min_value=0,
-        value=None,
-        step=1,
-        key="min_rated_turns",
-        placeholder="Any number",
-        help="Keep conversations with at least this many rated turns.",
-        persist_state="session",
-    )
-    st.toggle(
-        LABELS["exclude_flagged"],
-        key="exclude_flagged",
-        help="Leave out participants who gave all dimensions of a turn the same rating on at least 90 % of five or "
-        "more turns.",
-        persist_state="session",
-    )
+def _quality() -> None:
+    """Draw the filters that look at ratings, where there are ratings to look at."""
+    scales = cache.scales()
+    if "overall" in set(scales["measure"]):
+        st.number_input(
+            LABELS["min_rated_turns"],
+            min_value=0,
+            value=None,
+            step=1,
+            key="min_rated_turns",
+            placeholder="Any number",
+            help="Keep conversations with at least this many rated turns.",
+            persist_state="session",
+        )
+    if (scales["score"] == "dimension").sum() >= 3:
+        st.toggle(
+            LABELS["exclude_flagged"],
+            key="exclude_flagged",
+            help="Leave out participants who gave all dimensions of a turn the same rating on at least 90 % of five or "
+            "more turns.",
+            persist_state="session",
+        )
 
 
 def level_label(key: str, level: str, *, ends_only: bool = False) -> str:

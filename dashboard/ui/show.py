@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from dashboard.analyses.findings import Analysis, Drawing, Findings, Selection
 from dashboard.ui import address, cache, controls, panels
 from dashboard.ui.tables import show_reading_table
 from dashboard.ui.text import plain
-from dashboard.vocabulary import GLOSSARY, Refused
+from dashboard.vocabulary import GLOSSARY, NotInThisData, Refused
 
 if TYPE_CHECKING:
     from dashboard.figures.template import Template
@@ -86,14 +86,19 @@ def show_later(
     later the last answer stands there until the new one comes.
     """
     seen = f"seen.{analysis.name}"
-    place = st.container() if st.session_state.get(seen) else st.empty()
+    before, place = st.empty(), st.container()
     if not st.session_state.get(seen):
-        with place.container(key=f"waiting-{analysis.name}", gap="small"):
+        with before.container(key=f"waiting-{analysis.name}", gap="small"):
             st.header(analysis.question, anchor=False)
             waiting()
 
     def finish() -> None:
-        with place.container():
+        if not st.session_state.get(seen):
+            # Asked first and cleared then: what waits stands until the answer is there.
+            with suppress(Exception):
+                cache.analyse(analysis.name, selection, address.parameters(analysis))
+            before.empty()
+        with place:
             show_findings(analysis, selection, body)
         st.session_state[seen] = True
 
@@ -120,7 +125,8 @@ def show_findings(analysis: Analysis, selection: Selection, body: Callable[[Find
             with st.spinner("Working on this question …", show_time=True):
                 findings = cache.analyse(analysis.name, selection, chosen)
             _say(findings)
-        controls.show_parameters(analysis)
+        if address.changed(analysis) or not any(isinstance(one, NotInThisData) for one in failed):
+            controls.show_parameters(analysis)
         if not failed:
             with guarded(analysis.question):
                 (body or partial(_show, analysis))(findings)
@@ -166,19 +172,19 @@ def screen_template() -> Template:
 
 
 @contextmanager
-def guarded(what: str) -> Iterator[list[str]]:
+def guarded(what: str) -> Iterator[list[Exception]]:
     """Turn a refusal into advice and any other failure into a plain sentence; the log gets the details.
 
-    Yields a list that is empty unless something failed.
+    Yields a list that holds the exception when something failed.
     """
-    failed: list[str] = []
+    failed: list[Exception] = []
     try:
         yield failed
     except Refused as refusal:
-        failed.append(str(refusal))
+        failed.append(refusal)
         st.info(plain(refusal))
-    except Exception:
-        failed.append(what)
+    except Exception as fault:
+        failed.append(fault)
         logger.exception("failed: %s", what)
         st.error(
             f"{plain(what)} This could not be shown because of a fault of the dashboard, not of your data. The details "

@@ -39,10 +39,10 @@ class Visit:
 
     def settle(self):
         """Wait until the script has run and what is loaded lazily is there."""
-        self.tab.wait_for_selector("h1", timeout=60_000)
+        self.tab.wait_for_selector("h1", timeout=180_000)
         self.tab.wait_for_timeout(150)
-        self.tab.wait_for_function(IDLE, timeout=60_000)
-        self.tab.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=60_000)
+        self.tab.wait_for_function(IDLE, timeout=180_000)
+        self.tab.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=180_000)
         return self
 
     @property
@@ -76,7 +76,7 @@ def tab(browser):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
         )
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(180_000)
         contexts.append(context)
         return Visit(context.new_page(), address)
 
@@ -251,6 +251,15 @@ def test_notes_and_codebook_are_literal(tab, serve, nasty_folder, nasty_texts):
         assert one in text
     assert visit.tab.evaluate("window.hacked") is None
     assert visit.strangers() == []
+
+
+def test_what_waited_for_an_answer_gives_way_to_it(tab, app_server):
+    visit = tab(app_server).open()
+    visit.tab.wait_for_function("!document.body.innerText.includes('Asking this data')", timeout=180_000)
+    claims = visit.tab.locator(".st-key-analysis-claims")
+    assert claims.get_by_role("table").count() == 1
+    assert "…" not in claims.get_by_role("table").inner_text()
+    assert visit.tab.get_by_role("heading", name="The papers' claims, checked here").count() == 1
 
 
 def test_a_download_is_made_when_it_is_asked_for(tab, app_server):
