@@ -50,17 +50,27 @@ class NestedIntercepts:
         Number, sum and sum of squares of each conversation's values, shape (C,).
     columns
         Fixed columns, constant within a conversation, shape (C, p), of full rank; the intercept is one of them.
+    n_rows
+        Number of rows where it is not the sum of ``n``: for whitened rows ``n`` sums the squares of the ones, and
+        ``total`` their products with the values.
     """
 
     def __init__(
-        self, participant: np.ndarray, n: np.ndarray, total: np.ndarray, squares: np.ndarray, columns: np.ndarray
+        self,
+        participant: np.ndarray,
+        n: np.ndarray,
+        total: np.ndarray,
+        squares: np.ndarray,
+        columns: np.ndarray,
+        *,
+        n_rows: int | None = None,
     ) -> None:
         self.n = n
         self.shift = float(total.sum() / n.sum())
         centred = total - n * self.shift
         self.sums = np.column_stack([columns * n[:, None], centred])
         self.p = columns.shape[1]
-        self.nu = float(n.sum()) - self.p
+        self.nu = float(n.sum() if n_rows is None else n_rows) - self.p
         # Centred sums of squares: the raw ones lose digits where the mean is large against the spread.
         outcome = float(np.sum(squares - 2 * self.shift * total + n * self.shift**2))
         self.gram = np.empty((self.p + 1, self.p + 1))
