@@ -161,6 +161,7 @@ COLUMNS: dict[str, Column] = {
     "rank_biserial": Column("Rank-biserial r", "rating", "(W₊ − W₋)/(W₊ + W₋), from −1 to 1."),
     "n_zero": Column("Zeros", "count", "Values of exactly zero, which the signed-rank test drops."),
     "epsilon_squared": Column("ε²", "rating", "H/(n − 1): effect size of Kruskal–Wallis."),
+    "robust_std_error": Column("Robust SE", "number", "Cluster-robust (CR2), the participant as the cluster."),
     "df_denominator": Column("df, denominator", "number", "Denominator degrees of freedom (Satterthwaite)."),
     "third": Column("Third", "count", "First, middle or last third of a conversation's turns."),
     "mapping": Column("Mapping"),
@@ -190,6 +191,20 @@ COLUMNS: dict[str, Column] = {
     "n_predicted": Column("Predicted", "count", "Rows predicted to have this level."),
     "mean_error": Column("Mean error", "rating", "Predicted minus ground truth; above 0 is too high."),
     "baseline": Column("Baseline"),
+    # breakdowns
+    "n_with_breakdown": Column("With a breakdown", "count"),
+    "n_breakdown_turns": Column("Breakdown turns", "count"),
+    "n_at_risk": Column("At risk", "count", "Still without a breakdown before this turn, and not ended."),
+    "n_events": Column("Break down", "count"),
+    "n_censored": Column("Censored", "count", "Ended here without a breakdown."),
+    "survival": Column("Survival", "percent", "Kaplan–Meier estimate of the share still without the event."),
+    "cumulative_incidence": Column("Broken down so far", "percent", "Of all conversations; ending competes."),
+    "hazard_ratio": Column("Hazard ratio", "rating", "Against the first level; above 1 breaks down sooner."),
+    "offset": Column("Turns from it", "plain", "0 is the turn of the first breakdown; −1 the turn before."),
+    "series": Column("Series"),
+    "hedges_g": Column("Hedges' g", "rating"),
+    "n_with": Column("With", "count"),
+    "n_without": Column("Without", "count"),
     # quality and overview
     "value": Column("Value", "number"),
     "claim": Column("The papers' claim"),
@@ -251,6 +266,19 @@ GLOSSARY: dict[str, str] = {
     "gap": "Experienced minus desired empathy on a common scale from 0 to 100; below 0 is less than was wanted.",
     "response surface": (
         "Satisfaction as a quadratic function of desired and experienced empathy together; tests of congruence read its shape."
+    ),
+    "breakdown": (
+        "A rated turn whose rating lies in the lowest quarter of its scale (2 or 1 of 5), unless another definition is chosen."
+    ),
+    "Kaplan–Meier": (
+        "The share still without an event by each turn, if conversations went on: those that end leave the count, and ending "
+        "is taken as unrelated to the event."
+    ),
+    "cumulative incidence": "The share of all conversations that had the event by each turn; those that ended stay counted.",
+    "hazard": "The chance of a first breakdown on a turn, among conversations still without one.",
+    "risk set": "Conversations of the same task still without a breakdown up to and including a turn, rated on it.",
+    "order reference": (
+        "What alignment alone produces: each conversation's ratings in random order, aligned at their first breakdown again."
     ),
     "Holm": "An adjustment of p values for the number of tests: the smallest is multiplied by their number, and so on.",
 }

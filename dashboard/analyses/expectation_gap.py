@@ -38,7 +38,7 @@ from dashboard.figures.parts import draw_parts
 from dashboard.figures.template import diverging
 from dashboard.stats.gap_comparison import TaskComparison, add_gaps, compare_tasks, gap_table, relative_verdicts
 from dashboard.stats.pomp import MAPPINGS
-from dashboard.vocabulary import TooLittleData, format_p
+from dashboard.vocabulary import TooLittleData, format_p, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,10 +97,16 @@ def analyse(database: Database, selection: Selection, parameters: GapParameters)
     mapped = {one: relative_verdicts(onto_one_scale(conversations, mapping=one)) for one in MAPPINGS}
     return Findings(
         name=NAME,
-        headline=_headline(table, parameters.mapping, describe_basis(rows, participants=known)),
+        headline=_headline(table, mapped, parameters.mapping, describe_basis(rows, participants=known)),
         tables=_tables(rows, table, within, compared, mapped, participants=known),
         figures=_figures(table, within, parameters, desired, experienced),
-        warnings=(_tied(rows, desired), _mapping_sentence(mapped), *few_warnings(table), *_omitted(table, compared)),
+        warnings=(
+            *_relative(parameters.mapping),
+            _tied(rows, desired),
+            _mapping_sentence(mapped),
+            *few_warnings(table),
+            *_omitted(table, compared),
+        ),
         notes=_notes(conversations, rows, parameters.band),
         counts=counts,
         queries={NAME: selection.query_parameters()},
@@ -225,31 +231,62 @@ def _figures(
     }
 
 
-def _headline(table: pd.DataFrame, mapping: str, basis: str) -> str:
+def _headline(table: pd.DataFrame, mapped: dict[str, pd.DataFrame], mapping: str, basis: str) -> str:
+    if mapping != "pomp":
+        return _relative_headline(mapped[mapping], mapping, basis)
     short = table[table["conf_high"] < 0].sort_values("gap", kind="stable")
     over = table[table["conf_low"] > 0].sort_values("gap", ascending=False, kind="stable")
-    scale = "on a scale from 0 to 100 (our mapping)" if mapping == "pomp" else f"by {MAPPED[mapping]}"
+    scale = "on a scale from 0 to 100 (our mapping)"
     parts = []
     if len(short):
         parts.append(
             f"falls short of desired in {len(short)} of {len(table)} tasks, most in {_gap_text(short.iloc[0])}"
         )
     if len(over):
-        parts.append(f"exceeds it in {len(over)}, most in {_gap_text(over.iloc[0])}")
+        what = "it in" if len(short) else f"desired in {len(over)} of {len(table)} tasks, most in"
+        parts.append(f"exceeds {what} {f'{len(over)}, most in ' if len(short) else ''}{_gap_text(over.iloc[0])}")
     if parts:
-        if not len(short):
-            parts[0] = parts[0].replace("exceeds it in", "exceeds desired in", 1)
         return f"Experienced empathy {', and '.join(parts)}, {scale}; {basis}."
-    lowest = table.loc[table["gap"].idxmin()]
+    lowest = _gap_text(table.loc[table["gap"].idxmin()])
     if table["conf_low"].notna().any():
-        return f"In no task do desired and experienced empathy clearly differ; the lowest gap is that of {_gap_text(lowest)}, {scale}; {basis}."
-    return f"There are too few participants for an interval in any task; the lowest gap is that of {_gap_text(lowest)}, {scale}; {basis}."
+        return (
+            f"In no task do desired and experienced empathy clearly differ; the lowest gap is that of {lowest}, {scale}; "
+            f"{basis}."
+        )
+    return (
+        f"There are too few participants for an interval in any task; the lowest gap is that of {lowest}, {scale}; "
+        f"{basis}."
+    )
+
+
+def _relative_headline(relative: pd.DataFrame, mapping: str, basis: str) -> str:
+    """Say which tasks stand off the average conversation: all that a mapping by rank or third can tell."""
+    below = relative[relative["verdict"] == "below"].sort_values("gap", kind="stable")
+    above = relative[relative["verdict"] == "above"].sort_values("gap", ascending=False, kind="stable")
+    parts = [
+        f"{side} in {len(found)}, most in {_gap_text(found.iloc[0])}"
+        for side, found in (("lower", below), ("higher", above))
+        if len(found)
+    ]
+    text = f"the gap is {' and '.join(parts)}" if parts else "no task clearly stands off it"
+    n_tasks = plural(len(relative), "task")
+    return f"Compared with the average conversation, by {MAPPED[mapping]}, {text}; {n_tasks}, {basis}."
 
 
 def _gap_text(row: pd.Series) -> str:
     low, high = row["conf_low"], row["conf_high"]
     interval = "" if low != low else f" (95 % interval {low:+.0f} to {high:+.0f})"
     return f"{row['task']}, " + f"{row['gap']:+.0f}{interval}".replace("-", "−")
+
+
+def _relative(mapping: str) -> tuple[str, ...]:
+    """Say what a mapping by rank or third cannot tell."""
+    if mapping == "pomp":
+        return ()
+    return (
+        f"The {mapping} mapping compares tasks with each other only: where its zero lies is a matter of definition, and so "
+        "are unmet, met, exceeded and the tests against zero.",
+    )
 
 
 def _tied(rows: pd.DataFrame, desired: ScoreScale) -> str:

@@ -203,13 +203,16 @@ ANALYSIS = Analysis(
         "participant, by REML with Satterthwaite's degrees of freedom. a1 = b1 + b2 and a2 = b3 + b4 + b5 are slope and "
         "curvature along the line of congruence (x = y), a3 = b1 − b2 and a4 = b3 − b4 + b5 along the line of "
         "incongruence, a5 = b3 − b5. p10 and p11 are intercept and slope of the first principal axis, their intervals by "
-        "the delta method (normal). Congruence is claimed only if p10 = 0 and p11 = 1 lie inside their intervals, the "
+        "the delta method (normal). Beside the model's standard errors stand CR2 errors by participant, which hold if its "
+        "variances are wrong. Congruence is claimed only if p10 = 0 and p11 = 1 lie inside their intervals, the "
         "interval of a4 lies below 0, a3 = 0 lies inside its own, and x, x² and xy improve the fit (likelihood "
         "ratio on ML refits, 3 degrees of freedom). Beside it desired as a factor × (y, y²). Same survey, same moment: an association."
     ),
     references=(
         "Edwards, J. R., & Parry, M. E. (1993). On the use of polynomial regression equations as an alternative to difference "
         "scores in organizational research. Academy of Management Journal, 36.",
+        "Pustejovsky, J. E., & Tipton, E. (2018). Small-sample methods for cluster-robust variance estimation. Journal of "
+        "Business & Economic Statistics, 36.",
         "Humberg, S., Nestler, S., & Back, M. D. (2019). Response surface analysis in personality and social psychology: "
         "Checklist and clarifications for the case of congruence hypotheses. Social Psychological and Personality Science, 10.",
     ),

@@ -129,7 +129,7 @@ class Surface:
     Attributes
     ----------
     terms
-        b0 … b5, a1 … a5, p10, p11 with standard errors and intervals.
+        b0 … b5, a1 … a5, p10, p11 with standard errors and intervals, and CR2 errors by participant beside.
     rules
         rule, value, holds: what must hold before congruence may be claimed.
     tests
@@ -194,7 +194,7 @@ def fit_surface(rows: pd.DataFrame) -> Surface:
     failed = [note for fit in (full, alone, levels) if not fit.converged for note in fit.notes]
     if failed or len(full.columns) < 6:
         return none(" ".join(failed) or "Some terms of the surface cannot be told apart on these conversations.")
-    terms = _terms(full)
+    terms = _terms(full, frame)
     tests = pd.DataFrame(
         [_ratio("desired terms (x, x², xy)", alone, full), _ratio("desired as a factor", alone, levels)]
     )
@@ -233,16 +233,27 @@ def _frame(rows: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _terms(fit: LinearMixedFit) -> pd.DataFrame:
+def _terms(fit: LinearMixedFit, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return b0 … b5, a1 … a5 and the principal axis; ``robust_std_error`` is CR2 by participant, NaN for the axis."""
     import pandas as pd
 
+    from dashboard.stats.cluster_robust import cr2_covariance
     from dashboard.stats.linear_mixed_satterthwaite import t_table
 
     L = np.vstack([np.eye(6), CONTRASTS])
     table = t_table(fit.coefficients, fit.covariance, fit.satterthwaite, L)
     table.insert(0, "term", [*TERMS, *SHAPE])
+    X = quadratic(frame["x"].to_numpy(), frame["y"].to_numpy())
+    robust = cr2_covariance(
+        X,
+        frame["z"].to_numpy(dtype=float) - X @ fit.coefficients,
+        frame["participant"].to_numpy(),
+        intercept_variance=float(fit.group_variances["participant"]),
+        residual_variance=fit.sigma**2,
+    )
+    table = table[COLUMNS].assign(robust_std_error=np.sqrt(np.einsum("ri,ij,rj->r", L, robust, L)))
     axis = shape_of(fit.coefficients, fit.covariance).tail(2)
-    return pd.concat([table[COLUMNS], axis[COLUMNS]], ignore_index=True)
+    return pd.concat([table, axis[COLUMNS].assign(robust_std_error=math.nan)], ignore_index=True)
 
 
 def _ratio(name: str, smaller: LinearMixedFit, larger: LinearMixedFit) -> dict[str, object]:

@@ -127,6 +127,8 @@ class TestResponseSurface:
         assert found["estimate"].to_numpy() == pytest.approx(expected["estimate"].to_numpy(), abs=1e-6)
         assert found["std_error"].to_numpy() == pytest.approx(expected["std_error"].to_numpy(), abs=1e-6)
         assert found["df"].to_numpy() == pytest.approx(expected["df"].to_numpy(), rel=5e-3)
+        # clubSandwich's CR2
+        assert found["robust_std_error"].to_numpy() == pytest.approx(expected["se_cr2"].to_numpy(), abs=1e-6)
 
     def test_axis_and_likelihood_ratios_are_those_of_lme4(self, surface_rows):
         expected = reference("surface").set_index("term")

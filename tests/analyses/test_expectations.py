@@ -324,3 +324,11 @@ def test_odd_data_is_answered_literally_or_refused_in_a_sentence(name, folder, r
         for template in (Template(), Template(paper=True, width=336, font_size=10.7)):
             text = drawing.figure(template).to_json().replace("\\u003c", "<")
             assert "<script" not in text and "<img" not in text
+
+
+def test_a_mapping_by_rank_or_third_claims_no_shortfall(sample):
+    for mapping in ("rank", "tercile"):
+        found = ask(sample, "expectation_gap", mapping=mapping)
+        assert found.headline.startswith("Compared with the average conversation")
+        assert "falls short" not in found.headline
+        assert f"The {mapping} mapping compares tasks with each other only" in found.warnings[0]
