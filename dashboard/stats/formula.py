@@ -1,6 +1,8 @@
 """Formulas in lme4's syntax: `parse_formula` reads text against an allow-list, `design` builds the columns."""
 
-from dashboard.stats.formula_design import Design, Grouping, design, encode, random_terms
+from dashboard.stats.formula_design import Design, design, random_terms
+from dashboard.stats.formula_parser import parse_formula
+from dashboard.stats.formula_rows import Grouping, encode
 from dashboard.stats.formula_syntax import (
     FUNCTIONS,
     Bar,
@@ -9,7 +11,6 @@ from dashboard.stats.formula_syntax import (
     RandomTerm,
     check_names,
     names_in,
-    parse_formula,
     term_label,
 )
 

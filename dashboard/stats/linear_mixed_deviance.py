@@ -14,9 +14,20 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 
-from dashboard.stats.linear_mixed_moments import MAX_DISTINCT, Factor, Level, Moments, Products
+from dashboard.stats.linear_mixed_algebra import (
+    cholesky_gradient,
+    cross,
+    eliminate,
+    inner_adjoint,
+    inverse_from_cholesky,
+    row_dot,
+    scale_rows,
+    solve_lower,
+    subtract,
+    total_product,
+)
+from dashboard.stats.linear_mixed_moments import MAX_DISTINCT, Level, Moments, Products
 
 Array = np.ndarray
 
@@ -49,57 +60,6 @@ class Solution:
     rss: float
     R: Array
     state: dict[str, Any]
-
-
-def _inverse(M: Array) -> tuple[Array, float]:
-    """Invert G small symmetric matrices (k, k, G); returns the inverses and the sum of log determinants."""
-    k = M.shape[0]
-    if k == 1:
-        return 1 / M, float(np.log(M).sum())
-    if k == 2:
-        det = M[0, 0] * M[1, 1] - M[0, 1] ** 2
-        inverse = np.stack([np.stack([M[1, 1], -M[0, 1]]), np.stack([-M[0, 1], M[0, 0]])]) / det
-        return inverse, float(np.log(det).sum())
-    batch = np.moveaxis(M, 2, 0)
-    return np.moveaxis(np.linalg.inv(batch), 0, 2), float(np.linalg.slogdet(batch)[1].sum())
-
-
-def _eliminate(L: Array, ZZ: Array) -> tuple[Array, Array, float]:
-    """Return M⁻¹ and W = L M⁻¹ L' with M = I + L' ZZ L, per group, and the sum of log |M|."""
-    k = L.shape[0]
-    if k == 1:
-        lam = L[0, 0]
-        inverse, log_det = _inverse(1 + lam**2 * ZZ)
-        return inverse, lam**2 * inverse, log_det
-    inverse, log_det = _inverse(np.einsum("ia,ijg,jb->abg", L, ZZ, L) + np.eye(k)[:, :, None])
-    return inverse, np.einsum("ai,ijg,bj->abg", L, inverse, L), log_det
-
-
-def _row_dot(a: Array, b: Products) -> Array:
-    if isinstance(b, np.ndarray):
-        return np.einsum("ij,ij->i", a, b)
-    rows = np.repeat(np.arange(b.shape[0]), np.diff(b.indptr))
-    return np.bincount(rows, a[rows, b.indices] * b.data, b.shape[0])
-
-
-def _scale_rows(T: Products, weights: Array) -> Products:
-    """Return diag(weights) T."""
-    if isinstance(T, np.ndarray):
-        return weights[:, None] * T
-    data = T.data * np.repeat(weights, np.diff(T.indptr))
-    return sparse.csr_array((data, T.indices, T.indptr), shape=T.shape)
-
-
-def _cross(a: Products, b: Products) -> Array:
-    """Return a' b as a dense array."""
-    if isinstance(a, np.ndarray):
-        return a.T @ b
-    return (a.T.tocsr() @ b).toarray()
-
-
-def _total(a: Array, b: Products) -> float:
-    """Return the sum of the element-wise product."""
-    return float(np.vdot(a, b)) if isinstance(b, np.ndarray) else float(_row_dot(a, b).sum())
 
 
 def _distinct(sizes: Array) -> tuple[Array, Array]:
@@ -211,9 +171,9 @@ class Deviance:
             state["inner_inverse"] = inverse[self.distinct.code][None, None]
             state["inner_W"] = weight[self.distinct.code][None, None]
             return float(-(self.distinct.counts @ np.log(inverse)))
-        state["inner_inverse"], W, log_det = _eliminate(L, inner.ZZ)
+        state["inner_inverse"], W, log_det = eliminate(L, inner.ZZ)
         state["inner_W"] = W
-        _subtract(R, W, inner.ZD)
+        subtract(R, W, inner.ZD)
         return log_det
 
     def _outer_after_inner(self, state: dict[str, Any]) -> tuple[Array, list[Products]]:
@@ -243,8 +203,8 @@ class Deviance:
             state["outer_inverse"] = inverse[self.distinct.code][None, None]
             state["outer_W"] = L[0, 0] ** 2 * state["outer_inverse"]
         else:
-            state["outer_inverse"], state["outer_W"], log_det = _eliminate(L, ZZ)
-            _subtract(R, state["outer_W"], T)
+            state["outer_inverse"], state["outer_W"], log_det = eliminate(L, ZZ)
+            subtract(R, state["outer_W"], T)
         state["outer_ZZ"], state["outer_T"] = ZZ, T
         return log_det
 
@@ -275,11 +235,11 @@ class Deviance:
             chol = np.linalg.cholesky(N[: q + p, : q + p])
         except np.linalg.LinAlgError as error:
             raise NotPositiveDefinite(str(error)) from error
-        half = _solve_lower(chol, N[: q + p, -1])
+        half = solve_lower(chol, N[: q + p, -1])
         rss = float(N[-1, -1] - half @ half)
         if not rss > 0 or not np.isfinite(rss):
             raise NotPositiveDefinite("the residual sum of squares is not positive")
-        coefficients = _solve_lower(chol, half, transpose=True)
+        coefficients = solve_lower(chol, half, transpose=True)
         logs = np.log(np.diag(chol))
         state["lambdas"] = lambdas
         return Solution(
@@ -321,7 +281,7 @@ class Deviance:
         N_bar = weight * np.outer(h, h)
         size = q + p if self.reml else q
         if size:
-            N_bar[:size, :size] += _inverse_from_cholesky(solution.cholesky[:size, :size])
+            N_bar[:size, :size] += inverse_from_cholesky(solution.cholesky[:size, :size])
         R_bar = self.scale_crossed(N_bar, lambdas, rows=False, transpose=True)
         pieces = [self._crossed_gradient(solution, R_bar_right=N_bar)] if q else []
         R_bar = self.scale_crossed(R_bar, lambdas, rows=True, transpose=True)
@@ -348,14 +308,14 @@ class Deviance:
             return [self._distinct_gradient(L[0, 0], R_bar)]
         if moments.inner is None and k2 == 1 and not moments.dense:
             inverse = state["outer_inverse"][0, 0]
-            down = _total(R_bar, _cross(T[0], _scale_rows(T[0], 2 * L[0, 0] * inverse**2)))
+            down = total_product(R_bar, cross(T[0], scale_rows(T[0], 2 * L[0, 0] * inverse**2)))
             return [np.array([2 * L[0, 0] * float(ZZ[0, 0] @ inverse) - down])]
         TR = [T[i] @ R_bar for i in range(k2)]
         V_bar = np.empty_like(V)
         for i in range(k2):
             for j in range(k2):
-                V_bar[i, j] = -_row_dot(TR[i], T[j])
-        outer = _cholesky_gradient(moments.outer.factor, L, ZZ, state["outer_inverse"], V, V_bar)
+                V_bar[i, j] = -row_dot(TR[i], T[j])
+        outer = cholesky_gradient(moments.outer.factor, L, ZZ, state["outer_inverse"], V, V_bar)
         if moments.inner is None:
             return [outer]
         A_bar = V - (V * V_bar * V if k2 == 1 else np.einsum("ijg,jkg,klg->ilg", V, V_bar, V))
@@ -376,8 +336,8 @@ class Deviance:
         k1, k2 = B.shape[:2]
         if k1 > 1:
             parent = np.repeat(np.arange(len(self.starts)), np.diff(moments.first_inner))
-            W_bar = _inner_adjoint(S, B, R_bar, A_bar[:, :, parent], [t[parent] for t in T_bar])
-            return _cholesky_gradient(
+            W_bar = inner_adjoint(S, B, R_bar, A_bar[:, :, parent], [t[parent] for t in T_bar])
+            return cholesky_gradient(
                 moments.inner.factor, L, moments.inner.ZZ, state["inner_inverse"], state["inner_W"], W_bar
             )
         lam, inverse = L[0, 0], state["inner_inverse"][0, 0]
@@ -385,56 +345,11 @@ class Deviance:
         if self.distinct.usable:
             total = self._distinct_gradient(lam, R_bar)[0]
         else:
-            total = 2 * lam * float(moments.inner.ZZ[0, 0] @ inverse) - _total(
-                R_bar, _cross(S[0], _scale_rows(S[0], g))
+            total = 2 * lam * float(moments.inner.ZZ[0, 0] @ inverse) - total_product(
+                R_bar, cross(S[0], scale_rows(S[0], g))
             )
         for i in range(k2):
-            total -= _total(T_bar[i], self._sum_rows(g * B[0, i], S[0]))
+            total -= total_product(T_bar[i], self._sum_rows(g * B[0, i], S[0]))
             for j in range(k2):
                 total -= float(A_bar[i, j] @ self._sum_inner(g * B[0, i] * B[0, j]))
         return np.array([total])
-
-
-def _solve_lower(chol: Array, right: Array, *, transpose: bool = False) -> Array:
-    # straight to LAPACK: scipy's wrapper takes longer than these small systems do
-    return lapack.dtrtrs(chol, right, lower=1, trans=int(transpose))[0] if len(right) else right
-
-
-def _inverse_from_cholesky(chol: Array) -> Array:
-    inverse, _ = lapack.dpotri(chol, lower=1)
-    out = np.tril(inverse)
-    return out + np.tril(inverse, -1).T
-
-
-def _subtract(R: Array, W: Array, T: Sequence[Products]) -> None:
-    """Subtract Σ_g T_g' W_g T_g from R in place."""
-    for i in range(W.shape[0]):
-        for j in range(W.shape[0]):
-            R -= _cross(T[i], _scale_rows(T[j], W[i, j]))
-
-
-def _inner_adjoint(S: Sequence[Products], B: Array, R_bar: Array, A_bar: Array, T_bar: list[Array]) -> Array:
-    """Return the derivative by W of the inner groups, (k1, k1, C), symmetric."""
-    k1, k2 = B.shape[:2]
-    out = np.empty((k1, k1, B.shape[2]))
-    for a in range(k1):
-        SR = S[a] @ R_bar
-        for b in range(k1):
-            out[a, b] = -_row_dot(SR, S[b])
-            for i in range(k2):
-                out[a, b] -= 0.5 * (B[a, i] * _row_dot(T_bar[i], S[b]) + B[b, i] * _row_dot(T_bar[i], S[a]))
-                for j in range(k2):
-                    out[a, b] -= B[a, i] * A_bar[i, j] * B[b, j]
-    return out
-
-
-def _cholesky_gradient(factor: Factor, L: Array, ZZ: Array, inverse: Array, W: Array, W_bar: Array) -> Array:
-    """Return the derivative by the free entries of L of Σ log |I + L'ZZ L| + ⟨W̄, W⟩, W = L M⁻¹ L'."""
-    if factor.k == 1:
-        lam, n, inv = L[0, 0], ZZ[0, 0], inverse[0, 0]
-        return np.array([2 * lam * float(n @ inv + W_bar[0, 0] @ inv**2)])
-    identity = np.eye(factor.k)[:, :, None]
-    rest = identity - np.einsum("ijg,jkg->ikg", ZZ, W)
-    inner = ZZ + np.einsum("ijg,jkg->ikg", rest, W_bar)
-    full = 2 * np.einsum("ijg,jk,klg->il", inner, L, inverse)
-    return np.array([full[row, column] for row, column in factor.template])
