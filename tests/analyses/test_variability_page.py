@@ -15,7 +15,7 @@ from dashboard.database import connect
 from dashboard.figures.template import Template
 from dashboard.intake.imports import import_source
 from dashboard.paths import SAMPLE
-from dashboard.vocabulary import NotInThisData, TooLittleData
+from dashboard.vocabulary import NotInThisData, Refused, TooLittleData
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 GOLDEN = SHARED / "golden"
@@ -275,3 +275,35 @@ class TestAssociations:
         values = [claim.check(found).value for claim in one.claims]
         assert 0.4 < float(values[1]) < float(values[0]) < 0.8
         assert values[2].count("/") == 2
+
+
+class TestProfile:
+    def test_is_the_person_asked_for(self, sample):
+        findings = ask(sample, "participant_profile", ("person", "S001"))
+        people = ask(sample, "participant_ratings").table.set_index("participant")
+        own = findings.table.set_index("index")
+        for name in ("mean", "std_dev", "rmssd", "longest_run"):
+            assert own.loc[name, "value"] == pytest.approx(people.loc["S001", name])
+        conversations = findings.tables["participant_profile.conversations"]
+        assert conversations["n_turns"].sum() == people.loc["S001", "n_turns"]
+        pooled = (conversations["mean"] * conversations["n_turns"]).sum() / conversations["n_turns"].sum()
+        assert pooled == pytest.approx(people.loc["S001", "mean"])
+        levels = findings.tables["participant_profile.levels"]
+        assert levels["share"].sum() == pytest.approx(1) and levels["share_everyone"].sum() == pytest.approx(1)
+
+    def test_an_unknown_person_is_refused_with_those_that_exist(self, sample):
+        with pytest.raises(Refused, match="no participant in this selection 'S0001'"):
+            ask(sample, "participant_profile", ("person", "S0001"))
+
+    def test_whoever_rated_nothing_is_a_sentence(self, edges):
+        findings = ask(edges, "participant_profile", ("person", "all not applicable"))
+        assert "on no turn" in findings.headline
+        assert not findings.figures
+
+
+def test_a_click_gives_the_id_behind_the_point():
+    from dashboard.ui.people import clicked_person
+
+    assert clicked_person({"selection": {"points": [{"customdata": ["S&amp;1", 3, 2]}]}}) == "S&1"
+    assert clicked_person({"selection": {"points": [{"x": 1}]}}) is None
+    assert clicked_person(None) is None

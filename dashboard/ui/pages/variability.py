@@ -1,6 +1,7 @@
 """How individual empathy judgements are: people, their styles, and what a rating is made of."""
 
 from dashboard.analyses import on_page
+from dashboard.ui.people import show_people
 from dashboard.ui.show import open_page, show_findings
 
 selection = open_page(
@@ -11,4 +12,4 @@ selection = open_page(
     glossary=("participant as unit", "BLUP", "REML", "ICC", "straight-lining", "cluster-robust interval"),
 )
 for analysis in on_page("Variability"):
-    show_findings(analysis, selection)
+    show_findings(analysis, selection, show_people if analysis.name == "participant_ratings" else None)
