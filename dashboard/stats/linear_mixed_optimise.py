@@ -199,7 +199,20 @@ def boundary(
         if _rises(objective, x, group, value):
             optimum = Optimum(x, value, objective(x)[1], optimum.hessian, 0.0)
             free = trial
+        elif np.abs(optimum.x[list(group)]).max() < 1e-3:
+            optimum = _leave_saddle(objective, optimum, index, free)
     return optimum, free
+
+
+def _leave_saddle(objective: Objective, optimum: Optimum, index: int, free: Array) -> Optimum:
+    """Start again off zero, which is stationary by symmetry but where the deviance falls away."""
+    x = optimum.x.copy()
+    x[index] = 0.1
+    again = minimise(restricted(objective, free, x), x[free])
+    if again.value >= optimum.value:
+        return optimum
+    x[free] = again.x
+    return Optimum(x, again.value, objective(x)[1], optimum.hessian, again.expected_decrease)
 
 
 def _rises(objective: Objective, x: Array, group: Sequence[int], value: float) -> bool:

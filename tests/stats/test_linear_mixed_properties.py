@@ -8,6 +8,7 @@ import pytest
 
 from dashboard.stats.formula import FormulaError
 from dashboard.stats.linear_mixed import fit_linear_mixed
+from dashboard.stats.linear_mixed_estimation import estimate
 from dashboard.stats.linear_mixed_predict import fitted_values
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "linear_mixed"
@@ -164,6 +165,18 @@ def test_a_failed_fit_shows_no_numbers_and_says_what_to_do():
     assert fit.icc == {}
     assert any("Use fewer" in note or "Simplify" in note for note in fit.notes)
     assert fit.to_dict()["terms"] == []
+
+
+def test_a_start_that_ends_on_a_saddle_is_left_again():
+    # zero variance is stationary by symmetry: a run that arrives there must notice that the deviance falls away
+    rng = np.random.default_rng(11)
+    g, c = np.repeat(np.arange(25), 24), np.repeat(np.arange(150), 4)
+    y = 0.5 * rng.normal(size=25)[g] + 0.25 * rng.normal(size=150)[c] + rng.normal(size=600)
+    data = pd.DataFrame({"y": y, "g": g.astype(str), "c": c.astype(str)})
+    fit = fit_linear_mixed(data, "y ~ 1 + (1 | g/c)")
+    assert fit.estimate.free.all()
+    stuck = estimate(fit.moments, reml=True, start=np.array([1e-9, fit.estimate.theta[1]]), second_start=False)
+    assert stuck.deviance == pytest.approx(fit.deviance, abs=1e-8)
 
 
 def test_few_groups_and_dropped_rows_are_noted():
