@@ -353,9 +353,11 @@ def _differ(findings: Findings) -> Checked:
     off = int(((table["conf_low"] > 0) | (table["conf_high"] < 0)).sum())
     low, high = everything["conf_low"], everything["conf_high"]
     p = "" if everything["p_value"] != everything["p_value"] else f", signed-rank {format_p(everything['p_value'])}"
+    # Signs in words: a cell that begins with a plus would run in a spreadsheet.
+    side = "above" if everything["gap"] >= 0 else "below"
     return Checked(
-        value=f"{everything['gap']:+.1f} of 100 points".replace("-", "−"),
-        interval="" if low != low else f"{low:+.1f} to {high:+.1f}".replace("-", "−"),
+        value=f"{abs(everything['gap']):.1f} of 100 points {side} desired",
+        interval="" if low != low else f"{low:.1f} to {high:.1f}".replace("-", "−"),
         basis=f"experienced − desired on percent of the maximum (our mapping), {int(everything['n_conversations'])} "
         f"conversations{p}; clearly off zero in {off} of {len(table)} tasks",
     )

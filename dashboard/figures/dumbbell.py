@@ -71,7 +71,7 @@ def draw_dumbbell(
     figure.update_xaxes(title_text=wrap(escape(unit), template.line_length), range=list(axis_range))
     figure.update_yaxes(tickvals=places, ticktext=labels, range=[len(shown) - 0.4, -0.6], showgrid=False)
     # Room on the right for what is printed there.
-    figure.update_layout(margin_r=9.2 * template.small, legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")
+    figure.update_layout(margin_r=10.8 * template.small, legend_y=1.02, legend_bgcolor="rgba(0,0,0,0)")
     return figure
 
 
