@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dashboard.analyses.findings import Counts, Selection, choose_outcome
@@ -65,7 +66,7 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None) -> 
 def _default_formula(database: Database, names: ModelNames) -> str:
     """Return what is asked of large data unless told."""
     outcome = choose_outcome(database, None)
-    rows = _read(database, "model_moments_whole", {"outcome": outcome})
+    rows = _read(database, "model_moments_whole", {"outcome": outcome}, ["participant", "model", "task"])
     fixed = ["turn", *[name for name in ("model", "task") if 1 < rows[name].nunique() <= MAX_DEFAULT_LEVELS][:1]]
     random = "participant/conversation" if rows["participant"].nunique() > 1 else "conversation"
     return f"{outcome} ~ {' + '.join(fixed)} + (1 | {random})"
@@ -106,33 +107,43 @@ def moments_data(database: Database, selection: Selection, formula: Formula, nam
     query = "model_moments_whole" if whole else "model_moments"
     values = {"outcome": outcome} if whole else selection.query_parameters() | {"outcome": outcome}
     wanted = [name for name in formula.columns if name not in (outcome, "turn")]
-    frame = _read(database, query, values)
+    sums = ["n_turns", "n", "sum_turn", "sum_turn2", "sum_y", "sum_y_turn", "sum_y2"]
+    frame = _read(database, query, values, [*wanted, *names.groups, *sums])
     if frame.empty:
         raise TooLittleData("No conversation is left by these filters. Take one away, or reset them all.")
     frame = with_covariates(database, frame, [name for name in wanted if name in names.covariates])
     counts = _counts(frame, wanted, names)
-    sums = ["n_turns", "n", "sum_turn", "sum_turn2", "sum_y", "sum_y_turn", "sum_y2"]
     return ModelData(formula, frame[[*wanted, *sums]], TURNS, names, counts, {query: values}, from_sums=True)
 
 
-def _read(database: Database, query: str, values: dict[str, Any]) -> pd.DataFrame:
-    """Run a report into a frame whose text columns are categorical: millions of names are kept once each."""
+def _read(database: Database, query: str, values: dict[str, Any], wanted: Sequence[str]) -> pd.DataFrame:
+    """Run a report into a frame of some columns, text as categories: millions of names are kept once each.
+
+    The frame is filled column by column while the answer's own columns are let go, so that both are never there whole.
+    """
     import pandas as pd
-    import pyarrow as pa
 
     chosen = report(query)
     given = {key: values.get(key) for key in chosen.parameters}
     table = database.cursor().sql(chosen.sql, params=given).to_arrow_table()
     columns: dict[str, Any] = {}
-    for name in table.column_names:
-        column = table[name]
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            encoded = column.combine_chunks().dictionary_encode()
-            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            columns[name] = pd.Categorical.from_codes(codes, encoded.dictionary.to_pandas())
-        else:
-            columns[name] = column.to_numpy().astype(float)
+    for name in list(table.column_names):
+        if name in wanted:
+            columns[name] = _column(table[name])
+        table = table.drop_columns(name)
     return pd.DataFrame(columns, copy=False)
+
+
+def _column(column: Any) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        values = column.to_numpy()
+        return values if values.dtype.kind == "i" else values.astype(float)
+    encoded = column.combine_chunks().dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return pd.Categorical.from_codes(codes, encoded.dictionary.to_pandas())
 
 
 def _counts(frame: pd.DataFrame, wanted: list[str], names: ModelNames) -> Counts:

@@ -2,7 +2,7 @@
 -- key: conversation
 -- parameters: outcome
 -- The same as model_moments where nothing is filtered and no score is asked for, without the joins that these take: for
--- millions of conversations.
+-- millions of conversations, which are therefore numbered (by position) rather than named.
 with wanted as (
     select
         survey.conversation,
@@ -15,7 +15,7 @@ with wanted as (
 )
 
 select
-    moments.conversation,
+    conversations.position as conversation,
     moments.n_turns,
     moments.n,
     moments.sum_turn,
@@ -32,4 +32,4 @@ from conversation_moments as moments
 inner join stg_conversations as conversations using (conversation)
 left join wanted using (conversation)
 where moments.outcome = coalesce($outcome, 'overall')
-order by conversations.position, moments.conversation
+order by conversation
