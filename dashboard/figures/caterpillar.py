@@ -192,13 +192,20 @@ def _mark_chosen(figure: go.Figure, row: pd.Series, template: Template) -> None:
         go.Scatter(
             x=[place],
             y=[value],
-            mode="markers+text",
+            mode="markers",
             marker={"size": 9, "color": template.ink},
-            text=[escape(row["participant"])],
-            textposition="bottom right" if place < 10 else "bottom center",
-            textfont={"size": template.small, "color": template.ink},
-            cliponaxis=False,
             hoverinfo="skip",
             showlegend=False,
         )
+    )
+    top = row["conf_high"] if row["conf_high"] == row["conf_high"] else value
+    figure.add_annotation(
+        x=place,
+        y=top,
+        yanchor="bottom",
+        text=escape(row["participant"]),
+        showarrow=False,
+        font={"size": template.small, "color": template.ink},
+        bgcolor=template.ground,
+        borderpad=1,
     )

@@ -307,3 +307,17 @@ def test_a_click_gives_the_id_behind_the_point():
     assert clicked_person({"selection": {"points": [{"customdata": ["S&amp;1", 3, 2]}]}}) == "S&1"
     assert clicked_person({"selection": {"points": [{"x": 1}]}}) is None
     assert clicked_person(None) is None
+
+
+class TestNotApplicable:
+    def test_what_is_planted_in_the_sample_is_found(self, sample):
+        # data/sample/EFFECTS.md: relational applies most to Homesick on Mars (0.5), least to Debugging a teapot (−0.55).
+        findings = ask(sample, "applicability_model", ("dimension", "relational"))
+        terms = findings.table.set_index("term")["estimate"]
+        assert terms["task[Debugging a teapot]"] > terms["task[Homesick on Mars]"]
+        overall = findings.tables["applicability_model.overall"]
+        assert set(overall["dimension"]) == {name.lower() for name in DIMENSIONS}
+
+    def test_an_unknown_dimension_is_refused(self, sample):
+        with pytest.raises(Refused, match="no dimension 'relation'"):
+            ask(sample, "applicability_model", ("dimension", "relation"))
