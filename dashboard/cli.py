@@ -290,14 +290,78 @@ def evaluate(
     from dashboard.analyses.classifier_report import evaluate_files, evaluation_text
     from dashboard.analyses.findings import check_selection, parse_parameters
 
-    pairs = _pairs(parameter or [])
-    if any(key == "predictions" for key, _ in pairs):
-        raise Refused("The files are the arguments of `sense7 evaluate`, not -p predictions=….")
-    selection, _ = parse_parameters(ANALYSIS, pairs)
+    selection, _ = parse_parameters(ANALYSIS, _without_predictions(parameter, "The files are the arguments"))
     database = _open(data)
     check_selection(database, selection)
     found = evaluate_files(database, selection, files)
     _print(_as_json(found) if as_json else evaluation_text(found, synthetic=database.synthetic))
+
+
+@app.command()
+def judge(
+    base_url: Annotated[
+        str, typer.Option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, e.g. https://host/v1.")
+    ],
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help="The judge's name at the endpoint.")],
+    iterations: Annotated[int, typer.Option("--iterations", min=1, max=100, help="How often each is judged.")] = 1,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, max=500, help="Calls at the same time.")] = 4,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many conversations.")] = None,
+    price_in: Annotated[float | None, typer.Option("--price-in", min=0, help="Price of a million tokens read.")] = None,
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", min=0, help="Price of a million tokens written.")
+    ] = None,
+    prompt: Annotated[Path | None, typer.Option("--prompt", metavar="FILE", help="Your prompt; default: ours.")] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for the prediction files; default: here.")
+    ] = Path(),
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", min=0, max=2, help="Default: the endpoint's.")
+    ] = None,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds per call.")] = 120.0,
+    attempts: Annotated[int, typer.Option("--attempts", min=1, max=50, help="Calls per conversation at most.")] = 6,
+    parameter: ParameterOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let an LLM judge the conversations; the key comes from SENSE7_API_KEY or OPENAI_API_KEY."""
+    from dashboard.analyses.classifier_metrics import ANALYSIS
+    from dashboard.analyses.findings import check_selection, parse_parameters
+    from dashboard.judge import client, run, source
+    from dashboard.judge.prompt import read_prompt
+
+    selection, _ = parse_parameters(ANALYSIS, _without_predictions(parameter, "A judge makes predictions"))
+    chosen = read_prompt(prompt)
+    key = os.environ.get("SENSE7_API_KEY") or os.environ.get("OPENAI_API_KEY") or "none"
+    endpoint = client.Endpoint(
+        base_url=client.check_base_url(base_url),
+        model=model,
+        key=key.strip(),
+        timeout_seconds=timeout,
+        attempts=attempts,
+        temperature=temperature,
+    )
+    plan = run.Plan(prompt=chosen, iterations=iterations, concurrency=concurrency, folder=out)
+    database = _open(data)
+    check_selection(database, selection)
+    conversations = source.read_conversations(database, selection, limit)
+    basis = source.run_basis(database, endpoint, chosen)
+    _say(f"{len(conversations):,} conversations, {iterations} times, at {endpoint.base_url} by {model}.")
+    outcome = run.judge_conversations(
+        conversations, endpoint, plan, basis=basis, progress=_Progress("judged"), say=_say
+    )
+    found = run.describe_outcome(outcome, price_in=price_in, price_out=price_out)
+    if outcome.stopped:
+        _say(f"sense7: stopped. {run.outcome_text(found)}\nThe same command goes on from there.")
+        raise typer.Exit(130)
+    _print(_as_json(found) if as_json else run.outcome_text(found))
+
+
+def _without_predictions(given: list[str] | None, why: str) -> list[tuple[str, str]]:
+    """Return the filters; files are not given this way here."""
+    pairs = _pairs(given or [])
+    if any(key == "predictions" for key, _ in pairs):
+        raise Refused(f"{why}: -p predictions=… has no place here.")
+    return pairs
 
 
 def _table(database: Database, name: str, given: list[str]) -> tuple[pd.DataFrame, str]:
