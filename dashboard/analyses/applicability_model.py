@@ -193,6 +193,7 @@ def _figures(
                 },
                 "unit": "Log odds of not applying",
                 "axis_range": None,
+                "zero": True,
             },
             alt=f"Log odds that {labels[dimension]} does not apply, by task and turn, from a mixed logit.",
         )
@@ -207,6 +208,7 @@ def _figures(
                 "labels": labels,
                 "unit": "Overall rating: not applicable less rated",
                 "axis_range": None,
+                "zero": True,
             },
             alt="Within-person difference of the overall rating between turns on which a dimension did not apply and those on "
             "which it was rated, per dimension.",

@@ -24,6 +24,7 @@ def draw_intervals(
     percent: bool = False,
     count: str = "n_observations",
     reported: Mapping[str, float] | None = None,
+    zero: bool = False,
 ) -> go.Figure:
     """Draw an estimate and its interval per row, the intervals first.
 
@@ -45,6 +46,8 @@ def draw_intervals(
         Whether values are shares.
     reported
         Published values by row, drawn as dashed marks labelled "reported".
+    zero
+        Whether zero means "no difference" and gets a line.
 
     Returns
     -------
@@ -56,6 +59,8 @@ def draw_intervals(
     places = list(range(len(shown)))
     number = ".0%" if percent else ".2f"
     figure = blank_figure(template, height=rows_height(len(shown), template, per_row=2.1, around=6.5))
+    if zero:
+        figure.add_vline(x=0, line={"color": template.ink, "width": 1})
     for place, low, high in zip(places, shown["conf_low"], shown["conf_high"], strict=True):
         if low == low:
             figure.add_trace(_interval(place, low, high, template))
@@ -67,7 +72,7 @@ def draw_intervals(
             low_half = high - max(at_row) > min(at_row) - low
             _mark_reported(figure, place, value, template, percent=percent, low_half=low_half)
     names = [escape(shorten(labels.get(level, str(level)), 34)) for level in shown[row]]
-    values = [f"{100 * value:.0f} %" if percent else f"{value:.2f}" for value in shown[estimate]]
+    values = [f"{100 * value:.0f} %" if percent else f"{value:.2f}".replace("-", "−") for value in shown[estimate]]
     figure.add_trace(
         go.Scatter(
             x=shown[estimate],

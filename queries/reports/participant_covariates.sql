@@ -1,19 +1,20 @@
--- One row per participant and covariate that is filled in, as text.
--- key: covariate, participant
+-- One row per participant and covariate that is filled: its value as text, and as a number where it is one.
+-- key: participant, covariate
 -- parameters: none
--- is_number says whether every filled cell of the covariate is a number.
--- The id itself is unpivoted too and then left out, so that data without any covariate gives no rows.
-with long as (
-    unpivot (select participant as unit_id, columns(*)::varchar from stg_participants)
-    on columns(* exclude unit_id) into name covariate value value
+-- The empty column lets a source without covariates give no rows: unpivot needs a column, and leaves out nulls.
+with people as (
+    select *, null::varchar as "(none)" from stg_participants
+),
+
+filled as (
+    unpivot (select participant, columns(* exclude (participant))::varchar from people)
+    on columns(* exclude (participant)) into name covariate value text
 )
 
 select
+    participant,
     covariate,
-    unit_id as participant,
-    value,
-    count(try_cast(value as double)) over (partition by covariate)
-    = count(*) over (partition by covariate) as is_number
-from long
-where covariate <> 'participant'
+    text,
+    try_cast(text as double) as number
+from filled
 order by covariate, participant

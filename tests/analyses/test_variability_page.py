@@ -321,3 +321,17 @@ class TestNotApplicable:
     def test_an_unknown_dimension_is_refused(self, sample):
         with pytest.raises(Refused, match="no dimension 'relation'"):
             ask(sample, "applicability_model", ("dimension", "relation"))
+
+
+class TestCovariates:
+    def test_counts_and_adjusts_every_comparison(self, sample):
+        findings = ask(sample, "covariate_associations")
+        known = findings.table.dropna(subset="p_value")
+        assert f"{len(known)} comparisons, none planned" in findings.warnings[0]
+        smallest = known.sort_values("p_value").iloc[0]
+        assert smallest["p_adjusted"] == pytest.approx(min(1.0, smallest["p_value"] * len(known)))
+        assert (known["p_adjusted"] >= known["p_value"]).all()
+
+    def test_without_covariates_they_are_not_in_this_data(self, edges):
+        with pytest.raises(NotInThisData, match="covariates"):
+            ask(edges, "covariate_associations")
