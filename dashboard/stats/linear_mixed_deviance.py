@@ -153,7 +153,8 @@ class Deviance:
         state: dict[str, Any] = {}
         R = self.moments.DD.copy()
         log_det = 0.0
-        ZZ, T = self.moments.outer.ZZ, self.moments.outer.ZD
+        ZZ: Array = self.moments.outer.ZZ
+        T: Sequence[Products] = self.moments.outer.ZD
         if self.moments.inner is not None:
             log_det += self._solve_inner(lambdas[0], R, state)
             ZZ, T = self._outer_after_inner(state)

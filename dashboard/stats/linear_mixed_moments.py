@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +20,8 @@ from dashboard.stats.formula_design import is_nested
 from dashboard.stats.formula_syntax import RandomTerm
 
 Array = np.ndarray
-Products = np.ndarray | sparse.csr_array
+# A dense array or a sparse.csr_array; scipy says nothing of its types.
+Products: TypeAlias = Any
 MAX_DENSE_CROSSED = 64
 MAX_CROSSED = 5_000
 MAX_EFFECTS = 4

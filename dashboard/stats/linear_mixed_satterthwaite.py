@@ -56,7 +56,7 @@ class Satterthwaite:
         for i, index in enumerate(free):
             h = step * max(1.0, abs(found.theta[index]))
             (up_C, up_gradient, up_rss), (down_C, down_gradient, down_rss) = (
-                _at(function, found.theta, index, sign * h, sigma2) for sign in (1, -1)
+                _at(function, found.theta, int(index), sign * h, sigma2) for sign in (1, -1)
             )
             derivatives[i] = sigma2 * (up_C - down_C) / (2 * h)
             H[i, :-1] = (up_gradient - down_gradient)[free] / (2 * h)
