@@ -252,15 +252,12 @@ def _values(frame: pd.DataFrame, name: str) -> pd.Series:
 
 def with_covariates(database: Database, frame: pd.DataFrame, wanted: list[str]) -> pd.DataFrame:
     """Add columns of the participants; a covariate is numeric where every filled cell is a number."""
-    import pandas as pd
-
     if not wanted:
         return frame
     cells = run_query(database, "participant_covariates")
     for name in wanted:
-        part = cells[cells["covariate"] == name].set_index("participant")["value"]
-        numbers = pd.to_numeric(part, errors="coerce")
-        values = part if numbers.isna().any() else numbers
+        part = cells[cells["covariate"] == name].set_index("participant")
+        values = part["text"] if part["number"].isna().any() else part["number"]
         frame[name] = frame["participant"].map(values)
     return frame
 

@@ -104,7 +104,8 @@ def moments_data(database: Database, selection: Selection, formula: Formula, nam
     """
     outcome = formula.outcome
     whole = selection.is_everything and not any(name in SCORES for name in formula.columns)
-    query = "model_moments_whole" if whole else "model_moments"
+    wishes = any(name in ("importance", "desired_empathy") for name in formula.columns)
+    query = ("model_moments_wishes" if wishes else "model_moments_whole") if whole else "model_moments"
     values = {"outcome": outcome} if whole else selection.query_parameters() | {"outcome": outcome}
     wanted = [name for name in formula.columns if name not in (outcome, "turn")]
     sums = ["n_turns", "n", "sum_turn", "sum_turn2", "sum_y", "sum_y_turn", "sum_y2"]
