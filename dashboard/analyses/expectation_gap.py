@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from dashboard.analyses.desired_empathy_by_task import in_order
 from dashboard.analyses.expectation_rows import (
-    CHOICE_NOTE,
-    ORDINAL_NOTE,
     ScoreScale,
     describe_basis,
     few_warnings,
@@ -31,6 +29,14 @@ from dashboard.analyses.findings import (
     parameter,
     refuse_empty,
 )
+from dashboard.analyses.gap_words import (
+    gap_headline,
+    gap_notes,
+    mapping_sentence,
+    relative_only,
+    tied_by_construction,
+    what_is_omitted,
+)
 from dashboard.database import Database
 from dashboard.figures.dodged import draw_dodged_intervals
 from dashboard.figures.dumbbell import draw_dumbbell
@@ -38,18 +44,13 @@ from dashboard.figures.parts import draw_parts
 from dashboard.figures.template import diverging
 from dashboard.stats.gap_comparison import TaskComparison, add_gaps, compare_tasks, gap_table, relative_verdicts
 from dashboard.stats.pomp import MAPPINGS
-from dashboard.vocabulary import TooLittleData, format_p, plural
+from dashboard.vocabulary import TooLittleData, format_p
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAME = "expectation_gap"
 ALL = "All tasks"
-MAPPED = {
-    "pomp": "percent of the maximum possible of each scale",
-    "rank": "percentile rank among these conversations",
-    "tercile": "desired as percent of the maximum possible, experienced by third of its distribution",
-}
 AXIS = {
     "pomp": "Percent of each scale's maximum",
     "rank": "Percentile rank of each",
@@ -97,17 +98,17 @@ def analyse(database: Database, selection: Selection, parameters: GapParameters)
     mapped = {one: relative_verdicts(onto_one_scale(conversations, mapping=one)) for one in MAPPINGS}
     return Findings(
         name=NAME,
-        headline=_headline(table, mapped, parameters.mapping, describe_basis(rows, participants=known)),
+        headline=gap_headline(table, mapped, parameters.mapping, describe_basis(rows, participants=known)),
         tables=_tables(rows, table, within, compared, mapped, participants=known),
         figures=_figures(table, within, parameters, desired, experienced),
         warnings=(
-            *_relative(parameters.mapping),
-            _tied(rows, desired),
-            _mapping_sentence(mapped),
+            *relative_only(parameters.mapping),
+            tied_by_construction(rows, desired),
+            mapping_sentence(mapped),
             *few_warnings(table),
-            *_omitted(table, compared),
+            *what_is_omitted(table, compared),
         ),
-        notes=_notes(conversations, rows, parameters.band),
+        notes=gap_notes(conversations, rows, parameters.band),
         counts=counts,
         queries={NAME: selection.query_parameters()},
     )
@@ -229,122 +230,6 @@ def _figures(
             "the numbers.",
         ),
     }
-
-
-def _headline(table: pd.DataFrame, mapped: dict[str, pd.DataFrame], mapping: str, basis: str) -> str:
-    if mapping != "pomp":
-        return _relative_headline(mapped[mapping], mapping, basis)
-    short = table[table["conf_high"] < 0].sort_values("gap", kind="stable")
-    over = table[table["conf_low"] > 0].sort_values("gap", ascending=False, kind="stable")
-    scale = "on a scale from 0 to 100 (our mapping)"
-    parts = []
-    if len(short):
-        parts.append(
-            f"falls short of desired in {len(short)} of {len(table)} tasks, most in {_gap_text(short.iloc[0])}"
-        )
-    if len(over):
-        what = "it in" if len(short) else f"desired in {len(over)} of {len(table)} tasks, most in"
-        parts.append(f"exceeds {what} {f'{len(over)}, most in ' if len(short) else ''}{_gap_text(over.iloc[0])}")
-    if parts:
-        return f"Experienced empathy {', and '.join(parts)}, {scale}; {basis}."
-    lowest = _gap_text(table.loc[table["gap"].idxmin()])
-    if table["conf_low"].notna().any():
-        return (
-            f"In no task do desired and experienced empathy clearly differ; the lowest gap is that of {lowest}, {scale}; "
-            f"{basis}."
-        )
-    return (
-        f"There are too few participants for an interval in any task; the lowest gap is that of {lowest}, {scale}; "
-        f"{basis}."
-    )
-
-
-def _relative_headline(relative: pd.DataFrame, mapping: str, basis: str) -> str:
-    """Say which tasks stand off the average conversation: all that a mapping by rank or third can tell."""
-    below = relative[relative["verdict"] == "below"].sort_values("gap", kind="stable")
-    above = relative[relative["verdict"] == "above"].sort_values("gap", ascending=False, kind="stable")
-    parts = [
-        f"{side} in {len(found)}, most in {_gap_text(found.iloc[0])}"
-        for side, found in (("lower", below), ("higher", above))
-        if len(found)
-    ]
-    text = f"the gap is {' and '.join(parts)}" if parts else "no task clearly stands off it"
-    n_tasks = plural(len(relative), "task")
-    return f"Compared with the average conversation, by {MAPPED[mapping]}, {text}; {n_tasks}, {basis}."
-
-
-def _gap_text(row: pd.Series) -> str:
-    low, high = row["conf_low"], row["conf_high"]
-    interval = "" if low != low else f" (95 % interval {low:+.0f} to {high:+.0f})"
-    return f"{row['task']}, " + f"{row['gap']:+.0f}{interval}".replace("-", "−")
-
-
-def _relative(mapping: str) -> tuple[str, ...]:
-    """Say what a mapping by rank or third cannot tell."""
-    if mapping == "pomp":
-        return ()
-    return (
-        f"The {mapping} mapping compares tasks with each other only: where its zero lies is a matter of definition, and so "
-        "are unmet, met, exceeded and the tests against zero.",
-    )
-
-
-def _tied(rows: pd.DataFrame, desired: ScoreScale) -> str:
-    """Say what the scale alone does to the gap."""
-    import numpy as np
-
-    text = (
-        f"Level {desired.minimum:g} cannot be unmet and level {desired.maximum:g} cannot be exceeded, and gap and desired "
-        "level are negatively correlated by construction"
-    )
-    if len(rows) > 2 and rows["desired_pomp"].nunique() > 1 and rows["gap"].nunique() > 1:
-        r = float(np.corrcoef(rows["desired_pomp"], rows["gap"])[0, 1])
-        text += " (here r = " + f"{r:.2f})".replace("-", "−").replace("0.", ".")
-    return f"{text}: a task whose gap is low may just be one before which much is desired. The second figure compares within desired levels."
-
-
-def _mapping_sentence(mapped: dict[str, pd.DataFrame]) -> str:
-    """Say whether the order of tasks against their average survives another mapping."""
-    base = mapped["pomp"].set_index("task")["verdict"]
-    if len(base) < 2:
-        return "There is one task, so that mappings, which compare tasks, cannot be compared."
-    changed = []
-    for name in ("rank", "tercile"):
-        other = mapped[name].set_index("task")["verdict"]
-        tasks = [str(task) for task in base.index if other[task] != base[task]]
-        if tasks:
-            changed.append(f"by {name} for {', '.join(tasks)}")
-    if not changed:
-        return (
-            "The conclusion does not depend on the mapping: compared with the average conversation, every task stands on "
-            "the same side by percent of the maximum, rank and tercile."
-        )
-    return (
-        "The conclusion depends on the mapping: whether a task stands below, above or not clearly off the average "
-        f"conversation changes {'; '.join(changed)}."
-    )
-
-
-def _omitted(table: pd.DataFrame, compared: TaskComparison) -> tuple[str, ...]:
-    untested = [f"{row.task} ({row.method})" for row in table.itertuples() if row.method.startswith("no test")]
-    found = [f"No signed-rank test for {', '.join(untested[:4])}."] if untested else []
-    if compared.reason:
-        found.append(f"The mixed model that compares tasks is left out. {compared.reason}")
-    return tuple(found)
-
-
-def _notes(conversations: pd.DataFrame, rows: pd.DataFrame, band: float) -> tuple[str, ...]:
-    lacking = len(conversations) - len(rows)
-    notes = [
-        "The papers state no mapping of the two scales; this one is ours and is printed on the figure.",
-        "Desired empathy is one answer on few levels, experienced empathy the mean of several on more.",
-        f"Tests: one per task, adjusted by Holm, and one joint test; the rest describes. Met is a gap within ±{band:g}.",
-        CHOICE_NOTE,
-        ORDINAL_NOTE,
-    ]
-    if lacking:
-        notes.insert(0, f"{lacking:,} conversations lack one of the two answers and are left out.")
-    return tuple(notes)
 
 
 def _differ(findings: Findings) -> Checked:

@@ -243,13 +243,13 @@ class TestMapping:
             assert any(text.startswith("The conclusion ") for text in found.warnings)
 
     def test_a_conclusion_that_changes_is_named(self):
-        from dashboard.analyses.expectation_gap import _mapping_sentence
+        from dashboard.analyses.gap_words import mapping_sentence
 
         same = pd.DataFrame({"task": ["A", "B"], "verdict": ["below", "above"]})
         other = same.assign(verdict=["below", "undecided"])
-        text = _mapping_sentence({"pomp": same, "rank": other, "tercile": same})
+        text = mapping_sentence({"pomp": same, "rank": other, "tercile": same})
         assert "depends on the mapping" in text and "by rank for B" in text and "tercile" not in text
-        assert "does not depend" in _mapping_sentence({"pomp": same, "rank": same, "tercile": same})
+        assert "does not depend" in mapping_sentence({"pomp": same, "rank": same, "tercile": same})
 
 
 def test_traits_in_numbers_are_cut_into_thirds_and_long_lists_of_words_left_out():
