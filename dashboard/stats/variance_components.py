@@ -187,7 +187,7 @@ def _profile(function: NestedIntercepts, component: str) -> Callable[[float], fl
             rest = 1 - share
             return deviance({component: share, others[0]: rest * division, others[1]: rest * (1 - division)})
 
-        found = minimize_scalar(part, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-5})
+        found = minimize_scalar(part, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
         edges = (part(0.0), part(1.0)) if min(found.x, 1 - found.x) < 0.02 else ()
         return float(min(found.fun, *edges)) if edges else float(found.fun)
 
@@ -207,7 +207,9 @@ def _crossing(curve: Callable[[float], float], best: float, end: float, target: 
     while abs(near + step - best) < abs(end - best) - 1e-12 and curve(near + step) < target:
         near += step
     far = near + step if abs(near + step - best) < abs(end - best) - 1e-12 else inside
-    return float(brentq(lambda share: curve(share) - target, near, far, xtol=1e-6))
+    # The root of the rise is all but linear in the share, so that the search takes a few steps only.
+    lowest, wanted = target - _CHI2_95, math.sqrt(_CHI2_95)
+    return float(brentq(lambda share: math.sqrt(max(curve(share) - lowest, 0.0)) - wanted, near, far, xtol=1e-6))
 
 
 def shrunken_means(components: Components, sums: ConversationSums, *, conf_level: float = 0.95) -> pd.DataFrame:
