@@ -45,7 +45,8 @@ def fit_formula(
     Refused
         For a formula that cannot be read or does not suit the data, or a level that does not exist.
     """
-    check_selection(database, selection)
+    if not selection.is_everything:
+        check_selection(database, selection)
     chosen = read_reference(reference)
     if ordinal:
         data = model_data(database, selection, formula)

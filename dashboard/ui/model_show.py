@@ -206,8 +206,8 @@ def _comparison(analysis: Analysis, findings: Findings) -> None:
             "Parameters": f"{row['n_parameters']:,}",
             "AIC": f"{row['aic']:,.1f}",
             "BIC": f"{row['bic']:,.1f}",
-            "R² marginal": f"{row['r2_marginal']:.3f}",
-            "R² conditional": f"{row['r2_conditional']:.3f}",
+            "R² marg.": f"{row['r2_marginal']:.3f}",
+            "R² cond.": f"{row['r2_conditional']:.3f}",
         }
         for number, (_, row) in enumerate(findings.table.iterrows(), start=1)
     ]
