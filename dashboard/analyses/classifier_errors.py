@@ -13,7 +13,7 @@ from dashboard.figures.classifier import draw_calibration
 from dashboard.figures.dodged import draw_dodged_intervals
 from dashboard.stats.classification import LEVELS, to_levels
 from dashboard.stats.clustered import clustered_means
-from dashboard.vocabulary import NotInThisData, with_interval
+from dashboard.vocabulary import NotInThisData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +169,9 @@ def _headline(judged: Judged, whole: pd.DataFrame, calibration: pd.DataFrame) ->
     for place, judge in enumerate(judged.judges[:2]):
         row = whole[whole["judge"] == judge].iloc[0]
         low, high = row["conf_low"], row["conf_high"]
-        size = with_interval(row["mean_error"], low, high).replace("-", "−")
+        # Signs need room: "to" rather than a dash between the ends.
+        size = f"{row['mean_error']:.2f}" + (f" (95 % interval {low:.2f} to {high:.2f})" if low == low else "")
+        size = size.replace("-", "−")
         if low > 0 or high < 0:
             verdict = f"is too {'high' if row['mean_error'] > 0 else 'low'} on average: {size}"
         else:

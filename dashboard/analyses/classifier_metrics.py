@@ -38,7 +38,7 @@ DRAWN = {
 def analyse(database: Database, selection: Selection, parameters: PredictionParameters) -> Findings:
     """Compute the official metrics of every file, their mean over files, and their intervals."""
     judged = read_judged(database, selection, parameters)
-    intervals, summary = _intervals(judged)
+    intervals, summary = judge_intervals(judged)
     return Findings(
         name=NAME,
         headline=_headline(judged, summary),
@@ -74,8 +74,8 @@ def mean_over_files(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {name: {"mean": float(table[name].mean()), "std_dev": float(table[name].std(ddof=1))} for name in METRICS}
 
 
-def _intervals(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the metrics of each file in each variant, and their means over the files of a judge."""
+def judge_intervals(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the metrics of each file in each variant with intervals, and their means over the files of a judge."""
     import pandas as pd
 
     tables, means = [], []

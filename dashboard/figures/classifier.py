@@ -35,6 +35,7 @@ def draw_metrics(
     reference_label: str = "",
     single: pd.DataFrame | None = None,
     limits: tuple[float, float] = (0.0, 1.0),
+    lines: Mapping[str, float] | None = None,
 ) -> go.Figure:
     """Draw an estimate with its interval per row and series, published values dashed, and a reference as a short bar.
 
@@ -54,17 +55,20 @@ def draw_metrics(
         Single measurements behind the means, drawn as small rings: ``row``, ``series``, estimate.
     limits
         Limits of the axis; widened where an interval goes beyond.
+    lines
+        Published values that hold for every row, by what they are called.
     """
     rows = [one for one in labels if one in set(frame[row])]
     names = list(dict.fromkeys(frame[series]))
     # A row is one line per series, and a line above and below it for what stands there.
     lanes = len(names) + 1.4 * bool(reported) + 1.4 * bool(reference) + 0.6
-    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=1.25 * lanes, around=9))
+    around = 9 + 1.8 * bool(lines)
+    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=1.25 * lanes, around=around))
     step, above = 1 / lanes, 1.4 * bool(reported) / lanes
     first = -0.5 + above + 0.8 * step
     for index, name in enumerate(names):
         places = {one: place + first + index * step for place, one in enumerate(rows)}
-        style = (OKABE_ITO[index % len(OKABE_ITO)], MARKERS[index % len(MARKERS)])
+        style = (template.visible(OKABE_ITO[index % len(OKABE_ITO)]), MARKERS[index % len(MARKERS)])
         part = frame[frame[series] == name]
         if single is not None:
             figure.add_trace(_rings(single[single[series] == name], row, places, style))
@@ -90,11 +94,28 @@ def draw_metrics(
     figure.update_yaxes(
         tickvals=[place + first + (len(names) - 1) * step / 2 for place in range(len(rows))],
         ticktext=[wrap(escape(labels[one]), 16) for one in rows],
-        range=[len(rows) - 0.45, -0.55],
+        range=[len(rows) - 0.45, -0.55 - (1.4 / lanes if lines else 0)],
         showgrid=False,
     )
+    _draw_lines(figure, lines or {}, template, place=-0.5)
     figure.update_layout(showlegend=len(names) > 1, margin_r=3.6 * template.font_size)
     return figure
+
+
+def _draw_lines(figure: go.Figure, lines: Mapping[str, float], template: Template, *, place: float) -> None:
+    """Draw dashed lines through all rows; the words of the lowest stand on its left, of the others on their right."""
+    for name, value in lines.items():
+        dashed = {"color": template.ink, "width": 1.5, "dash": "dash"}
+        figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=dashed, layer="below")
+        figure.add_annotation(
+            x=value,
+            y=place,
+            xanchor="right" if value == min(lines.values()) else "left",
+            yanchor="bottom",
+            text=f"{escape(name)} {value:.3f}",
+            showarrow=False,
+            font={"size": template.small, "color": template.ink},
+        )
 
 
 def _values(figure: go.Figure, part: pd.DataFrame, row: str, places: Mapping[str, float], template: Template) -> None:
@@ -246,7 +267,7 @@ def draw_calibration(
     names = list(dict.fromkeys(frame[series]))
     for index, name in enumerate(names):
         part = frame[(frame[series] == name) & frame["mean"].notna()]
-        color, symbol = OKABE_ITO[index % len(OKABE_ITO)], MARKERS[index % len(MARKERS)]
+        color, symbol = template.visible(OKABE_ITO[index % len(OKABE_ITO)]), MARKERS[index % len(MARKERS)]
         x = part["level"] + 0.12 * (index - (len(names) - 1) / 2)
         bars_x: list[float | None] = []
         bars_y: list[float | None] = []

@@ -15,6 +15,7 @@ import streamlit as st
 from dashboard.analyses import analysis
 from dashboard.analyses.findings import Counts, Findings, Parameters, Selection, count_selection, run_analysis
 from dashboard.database import Database, connect, is_public
+from dashboard.intake.predictions import find_predictions
 from dashboard.paths import MANIFEST, data_folder
 from dashboard.queries import run_query
 from dashboard.ui.memory import hold_in_memory
@@ -62,7 +63,14 @@ def analyse(name: str, selection: Selection, parameters: Parameters) -> Findings
     """
     data = database()
     selection = Selection() if name in WHOLE_DATA else selection
-    return _analyse(data, data_key(data), data.public, name, selection, parameters)
+    key = data_key(data) + _files_beside(data)
+    return _analyse(data, key, data.public, name, selection, parameters)
+
+
+def _files_beside(data: Database) -> str:
+    """Return what changes with the prediction files beside the tables: the manifest's hash does not cover them."""
+    stats = ((path.name, path.stat()) for path in find_predictions(data.folder))
+    return "".join(f" {name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 
 
 # Findings are frozen and nothing here writes into their tables: all sessions share one copy.

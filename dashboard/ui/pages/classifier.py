@@ -2,6 +2,8 @@
 
 from dashboard.analyses import on_page
 from dashboard.ui.classifier_files import choose_files
+from dashboard.ui.classifier_progress import NAME as BASELINES
+from dashboard.ui.classifier_progress import make_baselines
 from dashboard.ui.show import open_page, show_findings
 
 selection = open_page(
@@ -21,4 +23,6 @@ selection = open_page(
 )
 choose_files()
 for analysis in on_page("Classifier"):
+    if analysis.name == BASELINES:
+        make_baselines()
     show_findings(analysis, selection)
