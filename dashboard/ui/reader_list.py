@@ -1,0 +1,175 @@
+"""The list of conversations, what counts as a breakdown in it, the search in messages, and the export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from dashboard.analyses import analysis
+from dashboard.analyses.breakdown_rows import DEFINITIONS, DIMENSION, DROP, LOW, BreakdownParameters
+from dashboard.analyses.findings import Findings, Parameters, Selection
+from dashboard.analyses.message_search import SearchParameters, find_hits
+from dashboard.transcripts import MOST_CONVERSATIONS, conversations_jsonl, convokit_corpus, read_conversations
+from dashboard.ui import address, cache, panels
+from dashboard.ui.reader_state import choose, redraw_if_chosen
+from dashboard.ui.reader_text import show_literal
+from dashboard.ui.tables import LAZY_ROWS
+from dashboard.ui.text import plain
+from dashboard.vocabulary import column, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE = "reader.list"
+HITS = 10
+_COUNTED = ("turns", "n_rated", "lowest_turn", "drop_turn", "breakdowns", "desired_empathy")
+
+
+def show_definition() -> None:
+    """Draw what counts as a breakdown on this page; it is the same choice as on the page Breakdowns."""
+    fields: type[Parameters] = BreakdownParameters
+    about = {name: item.metadata for name, item in fields.__dataclass_fields__.items()}
+    for name in ("definition", "threshold", "drop"):
+        st.session_state.setdefault(name, getattr(BreakdownParameters(), name))
+    with st.popover("What counts as a breakdown", type="tertiary", icon=":material/trending_down:"):
+        chosen = st.selectbox(
+            about["definition"]["label"],
+            DEFINITIONS,
+            key="definition",
+            help=about["definition"]["help"],
+            persist_state="session",
+        )
+        for name, needed in (("threshold", chosen in (LOW, DIMENSION)), ("drop", chosen == DROP)):
+            if needed:
+                st.number_input(
+                    about[name]["label"],
+                    min_value=float(about[name]["minimum"]),
+                    max_value=None if about[name]["maximum"] is None else float(about[name]["maximum"]),
+                    format="%g",
+                    key=name,
+                    help=about[name]["help"],
+                    persist_state="session",
+                )
+
+
+def show_list(findings: Findings, selection: Selection) -> None:
+    """Draw the list; a click opens a conversation below."""
+    frame = findings.table
+    ids = frame["conversation"].tolist()
+
+    def follow() -> None:
+        chosen = st.session_state[TABLE].selection
+        rows = [*chosen.rows, *(cell[0] for cell in chosen.cells)]
+        if rows:
+            choose(ids[int(rows[0])])
+
+    st.dataframe(
+        frame,
+        column_config=_columns(frame),
+        hide_index=True,
+        height="auto" if len(frame) <= 8 else 318,
+        lazy=True if len(frame) > LAZY_ROWS else None,
+        key=TABLE,
+        on_select=follow,
+        selection_mode=["single-row", "single-cell"],
+        alt="Conversations with their ratings; choose one to read it",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.text_input(
+            "Open by id",
+            key="reader.id",
+            placeholder=ids[0],
+            width=220,
+            on_change=_open_typed,
+            help="Or click a cell of the list.",
+        )
+        _save(ids, selection)
+    redraw_if_chosen()
+
+
+def _open_typed() -> None:
+    typed = st.session_state.get("reader.id", "").strip()
+    if typed:
+        choose(typed)
+        st.session_state["reader.id"] = ""
+
+
+def _columns(frame: pd.DataFrame) -> dict[str, Any]:
+    configs: dict[str, Any] = {}
+    for name in frame.columns:
+        entry = column(str(name))
+        if frame[name].dtype.kind in "iuf":
+            form = "%d" if name in _COUNTED else "%.2f"
+            configs[str(name)] = st.column_config.NumberColumn(entry.label, help=entry.help or None, format=form)
+        else:
+            configs[str(name)] = st.column_config.TextColumn(entry.label, help=entry.help or None)
+    return configs
+
+
+def _save(ids: list[str], selection: Selection) -> None:
+    """Draw the downloads of the conversations in the list."""
+    with st.popover(f"Save {plural(len(ids), 'conversation')}", icon=":material/download:"):
+        if len(ids) > MOST_CONVERSATIONS:
+            st.caption(f"At most {MOST_CONVERSATIONS:,} conversations can be saved at once. Filter them first.")
+            return
+        for label, name, mime, make in (
+            ("JSON lines", panels.file_stem("conversations") + ".jsonl", "application/jsonl", _jsonl),
+            ("ConvoKit corpus", panels.file_stem("convokit_corpus") + ".zip", "application/zip", _corpus),
+        ):
+            st.download_button(
+                label,
+                cast("Callable[[], bytes]", partial(make, ids, selection)),
+                name,
+                mime,
+                key=f"save.{label}",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+        hidden = " Texts and comments are hidden here and left out." if cache.database().public else ""
+        st.caption(f"One conversation a line with role, content and ratings; or a folder that ConvoKit loads.{hidden}")
+
+
+def _records(ids: list[str], selection: Selection) -> list[dict[str, Any]]:
+    return read_conversations(cache.database(), selection.query_parameters(), conversations=ids)
+
+
+def _jsonl(ids: list[str], selection: Selection) -> bytes:
+    return conversations_jsonl(_records(ids, selection))
+
+
+def _corpus(ids: list[str], selection: Selection) -> bytes:
+    data = cache.database()
+    about = {key: data.manifest.get(key) for key in ("title", "synthetic", "data_sha256", "licence", "citation")}
+    return convokit_corpus(_records(ids, selection), about=about, name=panels.file_stem("sense7"), public=data.public)
+
+
+def show_hits(findings: Findings) -> None:
+    """Draw the hits of a search, each with a button that opens its turn."""
+    hits = findings.tables.get("message_search.hits")
+    if hits is None or hits.empty:
+        return
+    sought = cast("SearchParameters", address.parameters(analysis("message_search")))
+    shown = st.session_state.get("search.shown", HITS)
+    for row in hits.head(shown).to_dict("records"):
+        turn = None if row["near_turn"] != row["near_turn"] else int(row["near_turn"])
+        with st.container(horizontal=True, vertical_alignment="top", gap="small"):
+            st.button(
+                plain(f"{row['conversation']} · turn {turn}" if turn else row["conversation"]),
+                key=f"hit.{row['conversation']}.{row['message']}",
+                type="tertiary",
+                help=f"{plain(row['role'])}, {plural(int(row['n_hits']), 'hit')}: read it there",
+                on_click=choose,
+                args=(row["conversation"], turn),
+            )
+            with st.container(width=640):
+                show_literal(row["text"], find_hits(row["text"], sought))
+    if len(hits) > shown:
+        st.button(f"{min(HITS, len(hits) - shown)} more", key="search.more", on_click=_show_more)
+    redraw_if_chosen()
+
+
+def _show_more() -> None:
+    st.session_state["search.shown"] = st.session_state.get("search.shown", HITS) + HITS
