@@ -1,7 +1,8 @@
 -- One row per conversation of the Selection: the only place where filters are applied.
 -- key: conversation
 -- parameters: tasks, models, participants, desired_levels, min_turns, without_flagged, rated_on
--- Each is null for no filter. min_turns counts rated turns of the outcome rated_on (overall when that is null).
+-- Each is null for no filter; the inner conditions repeat that, so that what is not asked is not read.
+-- min_turns counts rated turns of the outcome rated_on (overall when that is null).
 select
     scores.conversation,
     scores.participant,
@@ -29,7 +30,8 @@ where
             select count(*)
             from stg_ratings as ratings
             where
-                ratings.conversation = scores.conversation
+                min_turns::integer is not null
+                and ratings.conversation = scores.conversation
                 and ratings.outcome = coalesce(rated_on::varchar, 'overall')
                 and ratings.answer = 'rated'
         )
@@ -38,6 +40,11 @@ where
         without_flagged::boolean is null
         or not without_flagged::boolean
         or not exists (
-            select 1 from straight_lining where straight_lining.cluster = scores.cluster and straight_lining.flagged
+            select 1
+            from straight_lining
+            where
+                without_flagged::boolean
+                and straight_lining.cluster = scores.cluster
+                and straight_lining.flagged
         )
     )
