@@ -157,7 +157,7 @@ def _notes(found: Breakdowns, aligned: pd.DataFrame, order: pd.DataFrame, n_shuf
 ANALYSIS = Analysis(
     name=NAME,
     page="Breakdowns",
-    position=3,
+    position=4,
     question="What happens around the first breakdown?",
     analyse=analyse,
     parameters=BreakdownParameters,

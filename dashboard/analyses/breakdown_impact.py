@@ -252,7 +252,7 @@ def _cost(findings: Findings) -> Checked:
 ANALYSIS = Analysis(
     name=NAME,
     page="Breakdowns",
-    position=4,
+    position=6,
     question="What does a breakdown cost?",
     analyse=analyse,
     parameters=ImpactParameters,

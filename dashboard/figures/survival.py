@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 NAME_LENGTH = 20
 MOST_BANDS = 4
+TITLE_WIDTH = 32
 
 
 def draw_survival(
@@ -27,6 +28,8 @@ def draw_survival(
     units: tuple[str, str],
     x_title: str,
     survival: str = "survival",
+    start: float = 1.0,
+    counted: str = "Conversations at risk",
 ) -> go.Figure:
     """Draw one step curve per level in the upper panel, numbers at risk under it, and the incidence in the lower panel.
 
@@ -43,16 +46,22 @@ def draw_survival(
         Titles of the two vertical axes.
     x_title
         Title of the horizontal axis.
+    survival, start
+        The column to draw and its value before the first turn.
+    counted
+        What the numbers below the curve are.
     """
     last = int(max([*frame["turn"], *incidence["turn"], 1]))
     size, both = template.font_size, not incidence.empty
-    heights = (15 * size, len(levels) * 1.5 * size + 5.4 * size, 12 * size if both else 0.0)
+    # Without a lower panel the axis' title stands between the curve and the numbers.
+    titled = 0.0 if both else (1.4 * (wrap(x_title, TITLE_WIDTH).count("<br>") + 1)) * size
+    heights = (15 * size, len(levels) * 1.5 * size + (5.4 if both else 3.4) * size + titled, 12 * size if both else 0.0)
     several = len(levels) > 1
     widest = max((len(shorten(labels[one], NAME_LENGTH)) for one in levels), default=0)
     # Plotly makes no room for annotations: the names of the rows need a margin of their own.
     margin = {
         "t": 2 * size,
-        "b": 4.2 * size,
+        "b": 4.2 * size if both else 8,
         "l": max(5.2 * size, 0.56 * template.small * widest + 8) if several else 8,
     }
     total = sum(heights)
@@ -64,10 +73,22 @@ def draw_survival(
         part = frame[frame["level"] == level]
         style = (colors.get(level, template.accent), DASHES[index % len(DASHES)])
         _add_steps(
-            figure, part, survival, labels[level], style, start=1.0, panel=1, with_band=len(levels) <= MOST_BANDS
+            figure, part, survival, labels[level], style, start=start, panel=1, with_band=len(levels) <= MOST_BANDS
         )
     _axis(figure, last, panel=1, title="" if both else x_title)
-    _numbers_at_risk(figure, frame, levels, labels, colors, template, below=curve[0], total=total, last=last)
+    _numbers_at_risk(
+        figure,
+        frame,
+        levels,
+        labels,
+        colors,
+        template,
+        below=curve[0],
+        total=total,
+        last=last,
+        counted=counted,
+        gap=(2.9 * size + titled) / total,
+    )
     if both:
         figure.layout["xaxis2"] = figure.layout.xaxis.to_plotly_json() | {"anchor": "y2"}
         figure.layout["yaxis2"] = figure.layout.yaxis.to_plotly_json() | {
@@ -141,7 +162,7 @@ def _add_steps(
 def _axis(figure: go.Figure, last: int, *, panel: int, title: str) -> None:
     ticks = [0, *(turn for turn in shown_turns(0, last) if turn)]
     figure.layout[f"xaxis{panel if panel > 1 else ''}"].update(
-        title_text=wrap(title, 32), tickvals=ticks, ticktext=[str(turn) for turn in ticks], range=[-0.25, last + 0.4], showgrid=False, tickangle=0
+        title_text=wrap(title, TITLE_WIDTH), tickvals=ticks, ticktext=[str(turn) for turn in ticks], range=[-0.25, last + 0.4], showgrid=False, tickangle=0
     )  # fmt: skip
 
 
@@ -156,13 +177,15 @@ def _numbers_at_risk(
     below: float,
     total: float,
     last: int,
+    counted: str,
+    gap: float,
 ) -> None:
     """Write how many are at risk at the printed turns, one row per level, under the curve's axis: the legend, too."""
     small = {"size": template.small, "color": template.quiet}
     row = 1.5 * template.font_size / total
-    top = below - 2.9 * template.font_size / total
+    top = below - gap
     figure.add_annotation(
-        x=0, xref="paper", y=top, yref="paper", text="Conversations at risk", showarrow=False, xanchor="left", yanchor="middle",
+        x=0, xref="paper", y=top, yref="paper", text=counted, showarrow=False, xanchor="left", yanchor="middle",
         font=small,
     )  # fmt: skip
     ticks = [turn for turn in shown_turns(0, last) if turn]
