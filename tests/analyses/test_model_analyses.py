@@ -223,7 +223,9 @@ class TestMarginalMeans:
 
 class TestComparison:
     def test_all_models_stand_on_the_same_rows(self, ask):
-        findings = ask("model_comparison", f"overall ~ turn + {NESTED}", others=f"overall ~ turn + affective + {NESTED}")
+        findings = ask(
+            "model_comparison", f"overall ~ turn + {NESTED}", others=f"overall ~ turn + affective + {NESTED}"
+        )
         assert findings.table["n_observations"].nunique() == 1
         assert findings.table["n_observations"].iloc[0] < 4596
 
