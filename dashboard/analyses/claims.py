@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dashboard.analyses import findings as base
@@ -15,22 +16,32 @@ if TYPE_CHECKING:
 NAME = "claims"
 
 
-def analyse(database: Database, selection: Selection, parameters: Parameters) -> Findings:
-    """Run every analysis that checks a claim, and put reported and found figures side by side."""
+Runner = Callable[[Database, Analysis, Selection, Parameters], Findings]
+
+
+def analyse(
+    database: Database, selection: Selection, parameters: Parameters, *, run: Runner = base.run_analysis
+) -> Findings:
+    """Run every analysis that checks a claim, and put reported and found figures side by side.
+
+    ``run`` is how an analysis is run: pages pass one that remembers what was found before.
+    """
     counts = count_selection(database, selection)
     refuse_empty(counts)
-    table = claims_table(database, selection)
+    table = claims_table(database, selection, run=run)
     checked = int((table["this_data"] != "–").sum())
     headline = (
         f"{plural(len(table), 'claim')} of the papers can be held against this data here; "
         f"{checked} of them {'has' if checked == 1 else 'have'} the measures it takes."
     )
-    only_shows = "This data is synthetic: its figures say nothing about the study, they only show what would stand here."
+    only_shows = (
+        "This data is synthetic: its figures say nothing about the study, they only show what would stand here."
+    )
     warnings = (only_shows,) if database.synthetic else ()
     return Findings(name=NAME, headline=headline, tables={NAME: table}, warnings=warnings, counts=counts)
 
 
-def claims_table(database: Database, selection: Selection) -> pd.DataFrame:
+def claims_table(database: Database, selection: Selection, *, run: Runner = base.run_analysis) -> pd.DataFrame:
     """Return one row per claim: claim, reported, source, this_data, interval, basis, analysis, page.
 
     A claim whose measure this data lacks keeps its row, with the reason as basis.
@@ -41,20 +52,35 @@ def claims_table(database: Database, selection: Selection) -> pd.DataFrame:
 
     rows = []
     for one in registry().values():
+        # Claims of one analysis mostly share a run.
+        found: dict[Parameters, Findings | Refused] = {}
         for claim in one.claims:
-            rows.append({"claim": claim.claim, "reported": claim.reported} | _checked(database, selection, one, claim))
+            parameters = claim.parameters or one.parameters()
+            if parameters not in found:
+                found[parameters] = _findings(lambda: run(database, one, selection, parameters))  # noqa: B023
+            said = _said(claim, found[parameters])
+            rows.append({"claim": claim.claim, "reported": claim.reported, "source": claim.source} | said)
+            rows[-1] |= {"analysis": one.name, "page": one.page}
     columns = ["claim", "reported", "this_data", "interval", "basis", "source", "analysis", "page"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _checked(database: Database, selection: Selection, one: Analysis, claim: Claim) -> dict[str, str]:
-    where = {"source": claim.source, "analysis": one.name, "page": one.page}
+def _findings(run: Callable[[], Findings]) -> Findings | Refused:
     try:
-        parameters = claim.parameters or one.parameters()
-        found = claim.check(base.run_analysis(database, one, selection, parameters))
+        return run()
     except Refused as refusal:
-        return {"this_data": "–", "interval": "", "basis": str(refusal)} | where
-    return {"this_data": found.value, "interval": found.interval, "basis": found.basis} | where
+        return refusal
+
+
+def _said(claim: Claim, found: Findings | Refused) -> dict[str, str]:
+    """Return what this data says, or why it cannot."""
+    try:
+        if isinstance(found, Refused):
+            raise found
+        checked = claim.check(found)
+    except Refused as refusal:
+        return {"this_data": "–", "interval": "", "basis": str(refusal)}
+    return {"this_data": checked.value, "interval": checked.interval, "basis": checked.basis}
 
 
 ANALYSIS = Analysis(

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard.analyses import analysis
-from dashboard.analyses.findings import Counts, Findings, Parameters, Selection, count_selection, run_analysis
+from dashboard.analyses import analysis, claims
+from dashboard.analyses.findings import (
+    Analysis,
+    Counts,
+    Findings,
+    Parameters,
+    Selection,
+    check_selection,
+    count_selection,
+    run_analysis,
+)
 from dashboard.database import Database, connect, is_public
 from dashboard.intake.predictions import find_predictions
 from dashboard.paths import MANIFEST, data_folder
@@ -78,7 +87,14 @@ def _files_beside(data: Database) -> str:
 def _analyse(
     _data: Database, key: str, public: bool, name: str, selection: Selection, parameters: Parameters
 ) -> Findings:
-    return run_analysis(_data, analysis(name), selection, parameters)
+    if name != claims.NAME:
+        return run_analysis(_data, analysis(name), selection, parameters)
+
+    def remembered(data: Database, one: Analysis, chosen: Selection, own: Parameters) -> Findings:
+        return _analyse(data, key, public, one.name, Selection() if one.name in WHOLE_DATA else chosen, own)
+
+    check_selection(_data, selection)
+    return claims.analyse(_data, selection, parameters, run=remembered)
 
 
 def counts(selection: Selection) -> Counts:

@@ -2,7 +2,7 @@
 -- key: conversation
 -- parameters: tasks, models, participants, desired_levels, min_turns, without_flagged, rated_on
 -- Each is null for no filter; the inner conditions repeat that, so that what is not asked is not read.
--- min_turns counts rated turns of the outcome rated_on (overall when that is null).
+-- min_turns counts rated turns of the outcome rated_on (the default outcome when that is null).
 select
     scores.conversation,
     scores.participant,
@@ -32,7 +32,7 @@ where
             where
                 min_turns::integer is not null
                 and ratings.conversation = scores.conversation
-                and ratings.outcome = coalesce(rated_on::varchar, 'overall')
+                and ratings.outcome = coalesce(rated_on::varchar, (select measure from default_outcome))
                 and ratings.answer = 'rated'
         )
     )

@@ -25,4 +25,4 @@ inner join
     selected_conversations(tasks, models, participants, desired_levels, min_turns, without_flagged, rated_on) as selected
     using (conversation)
 inner join stg_scales as scales on ratings.outcome = scales.measure
-where ratings.outcome = coalesce(rated_on::varchar, 'overall')
+where ratings.outcome = coalesce(rated_on::varchar, (select measure from default_outcome))

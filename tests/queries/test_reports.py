@@ -199,3 +199,21 @@ def test_values_of_parameters_are_read_by_kind():
         parse_values("participant_ratings", [("min_rated_turns", "2.5")])
     with pytest.raises(Refused, match="takes one value; it came twice"):
         parse_values("participant_ratings", [("outcome", "overall"), ("outcome", "affective")])
+
+
+def test_without_an_overall_rating_rated_turns_are_those_of_the_first_outcome(tmp_path):
+    import shutil
+
+    folder = tmp_path / "warmth"
+    shutil.copytree(SAMPLE, folder)
+    for name, column in (("ratings", "outcome"), ("scales", "measure")):
+        table = pd.read_parquet(folder / f"{name}.parquet")
+        table[table[column] != "overall"].to_parquet(folder / f"{name}.parquet")
+    without = connect(folder, public=False)
+    kept = run_query(without, "ground_truth", min_rated_turns=8)
+    rated = without.cursor().execute(
+        "select conversation from stg_ratings where outcome = 'affective' and answer = 'rated' "
+        "group by conversation having count(*) >= 8"
+    ).df()  # fmt: skip
+    assert set(kept["conversation"]) == set(rated["conversation"])
+    assert len(kept) > 0
