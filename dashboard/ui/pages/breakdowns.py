@@ -6,7 +6,9 @@ from dashboard.analyses import on_page
 from dashboard.analyses.breakdown_rows import DEFINITIONS, DIMENSION, DROP, LOW, BreakdownParameters
 from dashboard.analyses.findings import Parameters
 from dashboard.ui.show import open_page, show_findings
+from dashboard.ui.trajectory_lines import show_trajectories
 
+BODIES = {"rating_trajectories": show_trajectories}
 selection = open_page(
     "Breakdowns",
     "When the empathy that people perceive collapses within a conversation, what happens around that turn, whether it comes "
@@ -46,7 +48,6 @@ def show_definition() -> None:
                     about[name]["label"],
                     min_value=float(about[name]["minimum"]),
                     max_value=None if about[name]["maximum"] is None else float(about[name]["maximum"]),
-                    step=25.0 if name == "threshold" else 0.5,
                     format="%g",
                     key=name,
                     help=about[name]["help"],
@@ -57,4 +58,4 @@ def show_definition() -> None:
 
 show_definition()
 for analysis in on_page("Breakdowns"):
-    show_findings(analysis, selection)
+    show_findings(analysis, selection, BODIES.get(analysis.name))
