@@ -18,7 +18,7 @@ from dashboard.analyses.findings import (
 from dashboard.database import Database
 from dashboard.figures.intervals import draw_counts
 from dashboard.queries import run_query
-from dashboard.vocabulary import format_number
+from dashboard.vocabulary import format_number, plural
 
 NAME = "dataset_overview"
 
@@ -75,8 +75,8 @@ def _notes(counts: Counts) -> tuple[str, ...]:
 
 def _size(findings: Findings) -> Checked:
     counts = findings.counts or Counts(None, 0, 0)
-    people = "" if counts.participants is None else f", {counts.participants:,} participants"
-    return Checked(value=f"{counts.conversations:,} conversations{people}", interval="", basis="counted")
+    people = "" if counts.participants is None else f", {plural(counts.participants, 'participant')}"
+    return Checked(value=plural(counts.conversations, "conversation") + people, interval="", basis="counted")
 
 
 ANALYSIS = Analysis(

@@ -131,7 +131,7 @@ def draw_counts(frame: pd.DataFrame, *, template: Template, row: str, count: str
     )
     largest = max([*frame[count], 1])
     figure.update_layout(bargap=0.35)
-    figure.update_xaxes(title_text=unit, range=[0, largest * 1.12], rangemode="tozero")
+    figure.update_xaxes(title_text=unit, range=[0, largest * 1.12], rangemode="tozero", dtick=_whole_step(largest))
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.5, -0.5], showgrid=False)
     return figure
 
@@ -176,8 +176,13 @@ def draw_histogram(
         ticktext=_end_labels(ticks, ends) if ticks else None,
         showgrid=False,
     )
-    figure.update_yaxes(title_text=noun.capitalize(), rangemode="tozero")
+    figure.update_yaxes(title_text=noun.capitalize(), rangemode="tozero", dtick=_whole_step(float(frame["n"].max())))
     return figure
+
+
+def _whole_step(largest: float) -> int | None:
+    """Return the step of a count axis: 1 where Plotly would put ticks between whole numbers."""
+    return 1 if largest <= 6 else None
 
 
 def _end_labels(ticks: list[float], ends: tuple[str | None, str | None]) -> list[str]:
