@@ -16,7 +16,7 @@ from dashboard.vocabulary import Refused, unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dashboard.analyses.findings import Analysis
+    from dashboard.analyses.findings import Analysis, Findings, Parameters, Selection
     from dashboard.database import Database
 
 app = typer.Typer(
@@ -41,6 +41,11 @@ ParameterOption = Annotated[
     typer.Option("-p", "--parameter", metavar="KEY=VALUE", help="A filter or parameter; may be repeated."),
 ]
 OutOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")]
+WidthOption = Annotated[
+    str, typer.Option("--width", metavar="single|double|MM", help="One column, two columns, or so many mm.")
+]
+StyleOption = Annotated[str, typer.Option("--style", help="ieee, acm, nature, apa or plain.")]
+DpiOption = Annotated[float, typer.Option("--dpi", metavar="N", help="Dots per inch of PNG.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object or array.")]
 
 
@@ -216,6 +221,83 @@ def table(
 
 
 @app.command()
+def figure(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An analysis, or analysis.part; see sense7 list.")],
+    parameter: ParameterOption = None,
+    data: DataOption = None,
+    format: Annotated[str, typer.Option("--format", help="pdf, svg, png, html or json.")] = "pdf",
+    width: WidthOption = "single",
+    style: StyleOption = "ieee",
+    dpi: DpiOption = 300.0,
+    output: OutOption = None,
+) -> None:
+    """Write one figure for print, with its provenance inside; json goes to standard output without -o."""
+    from dashboard.export import figures, provenance, write_whole
+
+    figures.check_figure_format(format)
+    how = figures.read_print(width, style, dpi)
+    database = _open(data)
+    one, findings, selection, chosen = _analysed(database, name, parameter or [], "figure")
+    options: dict[str, object] = {"format": format, "width": how.width, "style": style}
+    options |= {"dpi": dpi} if format == "png" else {}
+    described = provenance.describe_item(
+        database,
+        one,
+        findings,
+        name=name,
+        selection=selection,
+        chosen=chosen,
+        command=provenance.command_line("figure", name, provenance.given_parameters(selection, chosen), **options),
+    )
+    content = figures.figure_bytes(findings.figures[name], format, how, provenance=described)
+    if output is None and format == "json":
+        _print(content.decode("utf-8"))
+        return
+    path = output or Path(f"{name}.{format}")
+    write_whole(path, content)
+    _say(f"wrote {path}\n{described['caption']}")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write: new, empty or an earlier export.")],
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="An analysis, figure or table; may be repeated.")
+    ] = None,
+    formats: Annotated[
+        str,
+        typer.Option("--formats", help="With commas: pdf,svg,png,html,json and csv,json,md,latex,html,docx,parquet."),
+    ] = "pdf,csv",
+    width: WidthOption = "single",
+    style: StyleOption = "ieee",
+    dpi: DpiOption = 300.0,
+    parameter: ParameterOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write every figure and table, a caption each, and manifest.json, all or nothing."""
+    from dashboard.export.figures import read_print
+    from dashboard.export.folder import Order, export_folder, read_formats
+
+    order = Order(
+        only=tuple(only or ()),
+        formats=read_formats(formats),
+        how=read_print(width, style, dpi),
+        given=tuple(_pairs(parameter or [])),
+    )
+    manifest = export_folder(_open(data), folder, order, progress=_say_step)
+    if as_json:
+        _print(_as_json(manifest))
+        return
+    n_files = sum(len(one["files"]) for one in manifest["items"])
+    lines = [
+        f"{len(manifest['items'])} figures and tables in {n_files} files in {folder}; captions.md, methods.md, manifest.json."
+    ]
+    lines += [f"skipped {one['name']}: {one['reason']}" for one in manifest["skipped"]]
+    _print("\n".join(lines))
+
+
+@app.command()
 def query(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A file of queries/reports, without .sql.")],
     parameter: ParameterOption = None,
@@ -366,18 +448,29 @@ def _without_predictions(given: list[str] | None, why: str) -> list[tuple[str, s
 
 def _table(database: Database, name: str, given: list[str]) -> tuple[pd.DataFrame, str]:
     """Return a table by its name and its caption."""
+    one, findings, _, _ = _analysed(database, name, given, "table")
+    mark = " SYNTHETIC data." if database.synthetic else ""
+    return findings.tables[name], f"{one.tables[name]}. {findings.headline}{mark}"
+
+
+def _analysed(
+    database: Database, name: str, given: list[str], kind: str
+) -> tuple[Analysis, Findings, Selection, Parameters]:
+    """Run the analysis that a table or a figure belongs to; return it with what it found and was asked."""
     from dashboard.analyses import analysis
     from dashboard.analyses.findings import parse_parameters, run_analysis
 
     one = analysis(name.split(".", 1)[0])
-    if name not in one.tables:
-        raise unknown_name("table", name, one.tables)
+    declared = one.figures if kind == "figure" else one.tables
+    if not declared:
+        raise Refused(f"The analysis {one.name!r} has no {kind}; its table is `sense7 table {one.name}`.")
+    if name not in declared:
+        raise unknown_name(kind, name, declared)
     selection, parameters = parse_parameters(one, _pairs(given))
     findings = run_analysis(database, one, selection, parameters)
-    if name not in findings.tables:
-        raise Refused(f"The table {name!r} is empty with these filters and parameters.")
-    mark = " SYNTHETIC data." if database.synthetic else ""
-    return findings.tables[name], f"{one.tables[name]}. {findings.headline}{mark}"
+    if name not in (findings.figures if kind == "figure" else findings.tables):
+        raise Refused(f"The {kind} {name!r} is empty with these filters and parameters.")
+    return one, findings, selection, parameters
 
 
 def _deliver(frame: pd.DataFrame, name: str, format: str, output: Path | None, *, caption: str) -> None:
@@ -457,6 +550,10 @@ def _print(text: str) -> None:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _say_step(done: int, total: int, what: str) -> None:
+    _say(f"[{done}/{total}] {what}")
 
 
 class _Progress:

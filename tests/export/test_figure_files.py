@@ -1,0 +1,268 @@
+"""Figures leave as files that are opened again: size, fonts, vectors, provenance, and the same bytes twice."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+import zlib
+
+import plotly.graph_objects as go
+import pytest
+from PIL import Image
+
+from dashboard.analyses import registry
+from dashboard.analyses.findings import Drawing, Selection, run_analysis
+from dashboard.database import connect
+from dashboard.export import browser
+from dashboard.export.figures import FIGURE_FORMATS, VENUES, Print, draw_for_print, figure_bytes, read_print
+from dashboard.export.provenance import command_line, describe_item
+from dashboard.figures.template import PIXELS_PER_MM, blank_figure
+from dashboard.paths import SAMPLE
+from dashboard.vocabulary import Refused, TooLittleData
+
+NASTY = "<b>5 & 6</b> “ü” 日本語 \\ ) ( שלום"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def chromium_here():
+    try:
+        browser.find_browser()
+    except Refused as reason:
+        if os.environ.get("SENSE7_REQUIRE_BROWSER") == "1":
+            raise
+        pytest.skip(str(reason))
+
+
+def draw_bar(*, template, name, value):
+    figure = blank_figure(template, height=200.4)
+    figure.add_trace(go.Bar(x=[name], y=[value], name="bar"))
+    return figure
+
+
+def bar(name="one", value=1.0):
+    return Drawing(draw=draw_bar, arguments={"name": name, "value": value}, alt="A bar.")
+
+
+def provenance(**other):
+    return {"name": "bar", "title": "A bar", "caption": f"What it shows: {NASTY}", "synthetic": False} | other
+
+
+def make(format, how=None, drawing=None, **other):
+    return figure_bytes(drawing or bar(), format, how or Print(), provenance=provenance(**other))
+
+
+def media_box(pdf):
+    """Return width and height of the page in mm."""
+    box = re.search(rb"/MediaBox \[([^\]]*)\]", pdf)[1].split()
+    return [float(one) * 25.4 / 72 for one in box[2:]]
+
+
+def streams(pdf):
+    found = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, flags=re.DOTALL)
+    return [zlib.decompress(one) for one in found if one[:1] == b"\x78"]
+
+
+@pytest.mark.parametrize(
+    ("width", "style", "expected"),
+    [
+        ("single", "ieee", 88.9),
+        ("double", "ieee", 182),
+        ("single", "acm", 84.7),
+        ("double", "acm", 178),
+        ("single", "nature", 89),
+        ("double", "apa", 183),
+        ("120.3", "plain", 120.3),
+    ],
+)
+def test_pages_have_the_width_that_the_venue_asks(width, style, expected):
+    how = read_print(width, style)
+    pdf = make("pdf", how)
+    assert media_box(pdf) == pytest.approx([expected, 200 * 25.4 / 96], abs=0.3)
+    assert pdf.count(b"/Type /Page\n") == 1
+    root = ElementTree.fromstring(make("svg", how))
+    assert float(root.get("width").removesuffix("mm")) == pytest.approx(expected, abs=0.05)
+    size = [float(one) for one in root.get("viewBox").split()[2:]]
+    assert size[0] / size[1] == pytest.approx(float(root.get("width")[:-2]) / float(root.get("height")[:-2]), rel=1e-3)
+
+
+class TestPdf:
+    def test_fonts_are_embedded_and_no_picture_is_inside(self):
+        pdf = make("pdf")
+        n_fonts = pdf.count(b"/Type /FontDescriptor")
+        assert n_fonts >= 1
+        assert len(re.findall(rb"/FontFile[23]? ", pdf)) == n_fonts
+        assert b"/Subtype /Image" not in pdf
+        assert any(b" re" in one or b" l\n" in one for one in streams(pdf))
+
+    def test_every_entry_of_its_table_of_objects_points_at_an_object(self):
+        pdf = make("pdf")
+        start = int(re.search(rb"startxref\n(\d+)", pdf)[1])
+        assert pdf[start : start + 5] == b"xref\n"
+        entries = re.findall(rb"(\d{10}) \d{5} n ", pdf[start:])
+        for number, offset in enumerate(entries, start=1):
+            assert pdf[int(offset) :].startswith(b"%d 0 obj" % number)
+
+    def test_says_where_it_comes_from_and_no_date(self):
+        pdf = make("pdf", data_sha256="abc")
+        assert b"Date" not in pdf.split(b"/Keywords")[0]
+        texts = [bytes.fromhex(one.decode()).decode("utf-16-be") for one in re.findall(rb"<FEFF([0-9A-F]+)>", pdf)]
+        assert texts[:2] == ["A bar", f"What it shows: {NASTY}"]
+        assert json.loads(texts[2])["data_sha256"] == "abc"
+
+    @pytest.mark.skipif(shutil.which("pdfinfo") is None, reason="poppler-utils is not installed here")
+    def test_another_program_reads_it(self, tmp_path):
+        (tmp_path / "x.pdf").write_bytes(make("pdf"))
+        told = subprocess.run(["pdfinfo", tmp_path / "x.pdf"], capture_output=True, text=True, check=True)
+        assert "Title:           A bar" in told.stdout
+        assert told.stderr == ""
+
+
+def test_svg_is_well_formed_holds_no_picture_and_its_provenance():
+    root = ElementTree.fromstring(make("svg", data_sha256="abc"))
+    names = {one.tag.rpartition("}")[2] for one in root.iter()}
+    assert {"text", "path", "title", "desc"} <= names
+    assert not names & {"image", "foreignObject", "script"}
+    assert root.find("{*}desc").text == f"What it shows: {NASTY}"
+    assert json.loads(root.find("{*}metadata").find("{*}provenance").text)["data_sha256"] == "abc"
+
+
+@pytest.mark.parametrize("dpi", [150, 300, 600])
+def test_png_states_its_dots_per_inch_and_has_as_many(dpi, tmp_path):
+    (tmp_path / "x.png").write_bytes(make("png", read_print("single", "ieee", dpi), data_sha256="abc"))
+    with Image.open(tmp_path / "x.png") as image:
+        assert image.info["dpi"] == pytest.approx((dpi, dpi), abs=0.1)
+        assert image.size[0] / dpi * 25.4 == pytest.approx(88.9, abs=0.3)
+        assert image.mode == "RGB"
+        assert json.loads(image.text["Provenance"])["data_sha256"] == "abc"
+        assert image.text["Description"] == f"What it shows: {NASTY}"
+
+
+def test_html_needs_no_network_and_shows_the_figure():
+    page = make("html").decode()
+    assert len(page) > 1_000_000
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", page)
+    assert "<title>A bar</title>" in page
+
+
+def test_json_is_a_figure_again_with_its_provenance():
+    figure = go.Figure(json.loads(make("json", data_sha256="abc")))
+    assert figure.data[0].name == "bar"
+    assert figure.layout.meta["provenance"]["data_sha256"] == "abc"
+
+
+@pytest.mark.parametrize("format", FIGURE_FORMATS)
+def test_the_same_figure_gives_the_same_bytes(format):
+    first = make(format)
+    browser._stop()
+    assert make(format) == first
+
+
+def test_threads_get_their_own_figures():
+    """Eight at once, each with a word of its own in it."""
+    got = {}
+
+    def export(number):
+        for turn in range(2):
+            word = f"word{number}x{turn}"
+            got[word] = make("svg", drawing=bar(word)).decode()
+
+    threads = [threading.Thread(target=export, args=(number,)) for number in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(got) == 16
+    for word, svg in got.items():
+        assert re.findall(r"word\dx\d", re.sub(r"<(title|desc|metadata)>.*?</\1>", "", svg)) == [word]
+
+
+class TestTrouble:
+    def test_without_a_browser_it_says_what_to_install_and_the_rest_works(self, monkeypatch):
+        monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
+        for format in ("pdf", "svg", "png"):
+            with pytest.raises(Refused, match="/nowhere/chromium.*apt-get install chromium"):
+                make(format)
+        assert make("html") and make("json")
+
+    @pytest.mark.parametrize("script", ["exec sleep 600", "exit 1"], ids=["hangs", "ends at once"])
+    def test_a_browser_that_fails_ends_in_an_error_and_the_next_one_works(self, script, monkeypatch, tmp_path):
+        broken = tmp_path / "chromium"
+        broken.write_text(f"#!/bin/sh\n{script}\n")
+        broken.chmod(0o755)
+        began = time.monotonic()
+        with monkeypatch.context() as context:
+            context.setenv("BROWSER_PATH", str(broken))
+            with pytest.raises(Refused, match="Try again"):
+                figure_bytes(bar(), "svg", Print(), provenance=provenance(), timeout=4)
+        assert time.monotonic() - began < 30
+        assert browser._running == []
+        assert make("svg")
+
+    def test_widths_styles_and_formats_that_do_not_exist(self):
+        for width in ("wide", "10", "nan", "1e9", "-90", ""):
+            with pytest.raises(Refused, match="single, double or from 60 to 400 mm"):
+                read_print(width)
+        with pytest.raises(Refused, match="'ieee', 'acm'"):
+            read_print("single", "lancet")
+        with pytest.raises(Refused, match="36 to 1200"):
+            read_print("single", "ieee", 3)
+        with pytest.raises(Refused, match="gif"):
+            make("gif")
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Findings of every analysis that has figures on the sample."""
+    data = connect(SAMPLE, public=False)
+    found = {}
+    for one in registry().values():
+        if one.figures:
+            try:
+                found[one.name] = run_analysis(data, one, Selection(), one.parameters())
+            except TooLittleData:
+                continue
+    return data, found
+
+
+def texts_of(figure):
+    """Return the type sizes in px that a figure asks for."""
+    return [float(one) for one in re.findall(r'"size":\s*([0-9.]+)', json.dumps(_fonts(figure.to_dict())))]
+
+
+def _fonts(node):
+    if isinstance(node, dict):
+        fonts = [value for key, value in node.items() if "font" in key and isinstance(value, dict)]
+        return fonts + [_fonts(value) for value in node.values()]
+    return [_fonts(one) for one in node] if isinstance(node, list | tuple) else []
+
+
+def test_every_figure_of_every_analysis_is_a_vector_of_its_width(answers):
+    data, found = answers
+    assert found
+    for name, findings in found.items():
+        one = registry()[name]
+        for figure_name, drawing in findings.figures.items():
+            command = command_line("figure", figure_name, [])
+            described = describe_item(
+                data, one, findings, name=figure_name, selection=Selection(), chosen=one.parameters(), command=command
+            )
+            for width in ("single", "double"):
+                how = Print(width=width)
+                svg = figure_bytes(drawing, "svg", how, provenance=described)
+                root = ElementTree.fromstring(svg)
+                assert not [tag for tag in root.iter() if tag.tag.endswith("}image")], figure_name
+                assert "SYNTHETIC" in "".join(root.find("{*}title").itertext()) + svg.decode().split("</metadata>")[1]
+                figure = draw_for_print(drawing, how, synthetic=True)
+                assert figure.layout.width == pytest.approx(how.width_mm * PIXELS_PER_MM)
+                # 7 to 9 points are 9.33 to 12 px.
+                assert all(9.3 <= size <= 12.01 for size in texts_of(figure)), figure_name
+
+
+@pytest.mark.parametrize("style", VENUES)
+def test_small_print_of_every_style_can_be_read(style):
+    template = Print(style=style).template(synthetic=False)
+    assert 7 <= template.small * 0.75 <= template.font_size * 0.75 <= 9
