@@ -135,7 +135,9 @@ def _judges(database: Database, selection: Selection, parameters: PredictionPara
         judged = read_judged(database, selection, parameters)
     except (NotInThisData, TooLittleData):
         return pd.DataFrame({"judge": [], "metric": [], "mean": [], "conf_low": [], "conf_high": []})
-    return published(judge_intervals(judged)[1])[["judge", "metric", "mean", "conf_low", "conf_high"]]
+    return published(judge_intervals(judged, as_published=True)[1])[
+        ["judge", "metric", "mean", "conf_low", "conf_high"]
+    ]
 
 
 def _headline(intervals: pd.DataFrame, judges: pd.DataFrame, basis: str) -> str:

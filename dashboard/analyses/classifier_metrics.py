@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dashboard.analyses.classifier_rows import (
@@ -15,7 +16,7 @@ from dashboard.analyses.classifier_rows import (
     judge_of,
     read_judged,
 )
-from dashboard.analyses.findings import Analysis, Checked, Claim, Drawing, Findings, Selection
+from dashboard.analyses.findings import Analysis, Checked, Claim, Drawing, Findings, Selection, parameter
 from dashboard.database import Database
 from dashboard.figures.classifier import draw_metrics
 from dashboard.stats.classification import METRICS, Metrics, official_metrics, to_levels
@@ -35,10 +36,22 @@ DRAWN = {
 }
 
 
-def analyse(database: Database, selection: Selection, parameters: PredictionParameters) -> Findings:
+@dataclass(frozen=True)
+class MetricParameters(PredictionParameters):
+    """And whether anything but the published definition is computed."""
+
+    as_published: bool = parameter(
+        False,
+        label="As published only",
+        help="Leave out the metrics without fallbacks and those against the recomputed ground truth.",
+        more=True,
+    )
+
+
+def analyse(database: Database, selection: Selection, parameters: MetricParameters) -> Findings:
     """Compute the official metrics of every file, their mean over files, and their intervals."""
     judged = read_judged(database, selection, parameters)
-    intervals, summary = judge_intervals(judged)
+    intervals, summary = judge_intervals(judged, as_published=parameters.as_published)
     return Findings(
         name=NAME,
         headline=_headline(judged, summary),
@@ -74,14 +87,14 @@ def mean_over_files(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {name: {"mean": float(table[name].mean()), "std_dev": float(table[name].std(ddof=1))} for name in METRICS}
 
 
-def judge_intervals(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
+def judge_intervals(judged: Judged, *, as_published: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the metrics of each file in each variant with intervals, and their means over the files of a judge."""
     import pandas as pd
 
     tables, means = [], []
     for judge in judged.judges:
         files = [one.name for one in judged.files if judge_of(one) == judge]
-        for variant, truth in _variants(judged, files):
+        for variant, truth in [(ALL, "truth")] if as_published else _variants(judged, files):
             scored = [judged.scored(one, without_fallbacks=variant == WITHOUT, truth=truth) for one in files]
             per_file, mean = metric_intervals(scored)
             basis = {"judge": judge, "predictions": variant, "ground_truth": "file" if truth == "truth" else truth}
@@ -206,7 +219,7 @@ ANALYSIS = Analysis(
     position=1,
     question="How well does a classifier recognise the empathy that people report?",
     analyse=analyse,
-    parameters=PredictionParameters,
+    parameters=MetricParameters,
     tables={
         NAME: "Official metrics of each prediction file",
         f"{NAME}.summary": "Mean and SD over the files of a judge, with intervals, the mode and the reported figures",
@@ -234,6 +247,7 @@ ANALYSIS = Analysis(
             reported="0.369 / 0.487",
             source=SOURCE,
             check=_reported,
+            parameters=MetricParameters(as_published=True),
         ),
     ),
 )
