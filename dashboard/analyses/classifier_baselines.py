@@ -15,7 +15,6 @@ from dashboard.analyses.findings import (
     Findings,
     Selection,
     count_selection,
-    describe_counts,
     refuse_empty,
 )
 from dashboard.database import Database
@@ -24,7 +23,7 @@ from dashboard.queries import run_query
 from dashboard.stats.baselines import BASELINES, held_out_predictions
 from dashboard.stats.classification import METRICS, official_metrics
 from dashboard.stats.classification_intervals import Scored, metric_intervals
-from dashboard.vocabulary import NotInThisData, TooLittleData, with_interval
+from dashboard.vocabulary import NotInThisData, TooLittleData, plural, with_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +100,7 @@ def analyse(database: Database, selection: Selection, parameters: PredictionPara
     judges = _judges(database, selection, parameters)
     return Findings(
         name=NAME,
-        headline=_headline(intervals, judges, f"{len(kept):,} rated conversations of {describe_counts(counts)}"),
+        headline=_headline(intervals, judges, _basis(kept, known=counts.participants is not None)),
         tables={NAME: table, f"{NAME}.intervals": intervals},
         figures={NAME: _figure(intervals, judges)},
         warnings=_warnings(possible, public=database.public),
@@ -138,6 +137,11 @@ def _judges(database: Database, selection: Selection, parameters: PredictionPara
     return published(judge_intervals(judged, as_published=True)[1])[
         ["judge", "metric", "mean", "conf_low", "conf_high"]
     ]
+
+
+def _basis(kept: pd.DataFrame, *, known: bool) -> str:
+    rated = plural(len(kept), "rated conversation")
+    return f"{rated}, {plural(kept['cluster'].nunique(), 'participant')}" if known else rated
 
 
 def _headline(intervals: pd.DataFrame, judges: pd.DataFrame, basis: str) -> str:
