@@ -81,7 +81,7 @@ def analyse(database: Database, selection: Selection, parameters: ConversationPa
     kept = _ordered(_kept(listed, parameters), parameters.order)
     if kept.empty:
         raise TooLittleData(
-            f"None of {plural(len(listed), 'conversation')} is left by the filters of this list. Take one away, or reset them."
+            f"None of {plural(len(listed), 'conversation')} is left by the filters of this list. Take one of them away."
         )
     return Findings(
         name="conversations",

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-HEIGHT = 15.0
+HEIGHT = 18.0
 
 
 def level_color(value: float, limits: tuple[float, float]) -> str:
@@ -64,23 +64,13 @@ def draw_rating_course(
     names = [_tick(value, limits, ends) for value in ticks]
     if len(aside):
         ticks, names = [below, *ticks], ["n/a", *names]
-    figure.update_yaxes(tickvals=ticks, ticktext=names, range=[below - 0.1 * (high - low), high + 0.14 * (high - low)])
+    figure.update_yaxes(title_text=wrap(escape(label), 26), tickvals=ticks, ticktext=names)
+    figure.update_yaxes(range=[below - 0.1 * (high - low), high + 0.14 * (high - low)])
     last = int(frame["turn"].max())
     figure.update_xaxes(range=[0.4, last + 0.6], title_text="Turn", tickformat=",d", showgrid=False)
     if last <= 20:
         figure.update_xaxes(dtick=1)
     figure.update_layout(showlegend=True, clickmode="event+select", hovermode="closest")
-    figure.add_annotation(
-        text=wrap(escape(label), 60),
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=1.0,
-        xanchor="left",
-        yanchor="bottom",
-        showarrow=False,
-    )
-    figure.update_layout(legend={"x": 0.5, "xanchor": "center"})
     return figure
 
 

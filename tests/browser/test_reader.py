@@ -1,0 +1,120 @@
+"""The reader in a real browser: keys, clicks on the course and on the list, hits, and text that does nothing."""
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from dashboard.intake.dataset import SENSE7_SCALES
+
+pytestmark = pytest.mark.browser
+
+LONG = "long" * 8_000
+IDLE = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
+
+
+class Reader:
+    """A tab on the page Conversations that keeps what it asked of the network."""
+
+    def __init__(self, tab, address):
+        self.tab = tab
+        self.address = address
+        self.asked = []
+        tab.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, **query):
+        self.tab.goto(f"{self.address}/conversations?{urlencode(query)}")
+        return self.settle()
+
+    def settle(self):
+        self.tab.wait_for_selector(".st-key-reader-steps", timeout=60_000)
+        self.tab.wait_for_timeout(300)
+        self.tab.wait_for_function(IDLE, timeout=60_000)
+        return self
+
+    def wait_for(self, words):
+        self.tab.wait_for_function(f"location.search.includes('{words}')")
+        return self.settle()
+
+    @property
+    def headings(self):
+        return self.tab.get_by_role("heading", name=re.compile(r"^Turn \d+$")).all_inner_texts()
+
+    def strangers(self):
+        own = (self.address, "data:", "blob:", self.address.replace("http", "ws"))
+        return [url for url in self.asked if not url.startswith(own)]
+
+
+@pytest.fixture
+def reader(browser):
+    """Return a function that opens the reader on an address."""
+    contexts = []
+
+    def opened(address, **query):
+        context = browser.new_context(viewport={"width": 1440, "height": 2400})
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        return Reader(context.new_page(), address).open(**query)
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def nasty_reader_folder(given, nasty_texts):
+    rated = {one.measure: 3 for one in SENSE7_SCALES if one.kind == "rating"}
+    return given([{"conversation": "c", "text": text} | rated for text in (*nasty_texts, LONG)]).folder
+
+
+def test_keys_lead_to_the_next_breakdown_and_conversation_and_back(reader, app_server):
+    page = reader(app_server, conversation="C0131")
+    for key, expected in (
+        ("n", "turn=9"),
+        ("n", "turn=10"),
+        ("p", "turn=9"),
+        ("j", "conversation=C0132"),
+        ("k", "C0131"),
+    ):
+        page.tab.keyboard.press(key)
+        page.wait_for(expected)
+    page.tab.get_by_role("textbox", name="Search in messages").press_sequentially("nj")
+    page.tab.wait_for_timeout(300)
+    assert "conversation=C0131" in page.tab.url and "turn=" not in page.tab.url
+
+
+def test_a_point_of_the_course_opens_its_turn_and_back_undoes_it(reader, app_server):
+    page = reader(app_server, conversation="C0131")
+    marks = page.tab.locator(".st-key-analysis-transcript .js-plotly-plot .scatterlayer .trace .points path")
+    # The first trace with marks holds the turns that are no breakdowns: 1 to 8, 11 …
+    marks.nth(2).click(force=True)
+    page.wait_for("turn=3")
+    assert page.tab.locator(".st-key-chosen-turn-3").count() == 1
+    page.tab.go_back()
+    page.tab.wait_for_function("!location.search.includes('turn=')")
+    page.settle()
+    assert page.tab.locator("[class*=st-key-chosen-turn]").count() == 0
+
+
+def test_a_click_on_the_list_opens_the_conversation(reader, app_server):
+    page = reader(app_server)
+    grid = page.tab.locator(".st-key-analysis-conversations").get_by_test_id("stDataFrame").first
+    # The header and three rows, 35 px each; the fourth is C0004.
+    grid.click(position={"x": 120, "y": 35 * 4 + 17})
+    page.wait_for("conversation=C0004")
+    assert page.tab.get_by_text("Conversation C0004 (").count() == 1
+
+
+def test_hits_and_transcript_are_literal_and_fetch_nothing(reader, serve, nasty_texts, nasty_reader_folder):
+    page = reader(serve(nasty_reader_folder), conversation="c", **{"message_search.text": "http"})
+    shown = page.tab.locator(".st-key-transcript-messages").inner_text()
+    for text in (*nasty_texts, LONG):
+        assert text in shown
+    assert page.headings == [f"Turn {number}" for number in range(1, len(nasty_texts) + 2)]
+    assert page.tab.locator("mark").count() == 2 * sum(text.count("http") for text in nasty_texts)
+    assert page.tab.evaluate("window.hacked") is None
+    assert page.tab.locator("img[src*='//example.invalid'], a[href*='//example.invalid']").count() == 0
+    assert page.strangers() == []
+    page.tab.get_by_role("button", name="c · turn 5").first.click()
+    page.wait_for("turn=5")
+    assert page.tab.locator(".st-key-chosen-turn-5").count() == 1
