@@ -77,8 +77,8 @@ def describe_item(
         "title": what,
         "question": analysis.question,
         "caption": draft_caption(database, findings, what),
-        "selection": {key: value for key, value in dataclasses.asdict(selection).items() if value not in ((), None)},
-        "parameters": dataclasses.asdict(chosen),
+        "selection": {key: value for key, value in _listed(selection).items() if value not in ([], None)},
+        "parameters": _listed(chosen),
         "command": command,
         **describe_source(database),
     }
@@ -96,6 +96,12 @@ def draft_caption(database: Database, findings: Findings, what: str) -> str:
 def as_json(provenance: dict[str, Any]) -> str:
     """Return provenance as one line of JSON in a fixed order of keys."""
     return json.dumps(provenance, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _listed(given: Selection | Parameters) -> dict[str, Any]:
+    """Return fields as JSON has them: no tuples."""
+    fields = dataclasses.asdict(given)
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
 
 
 def _versions() -> dict[str, str]:
