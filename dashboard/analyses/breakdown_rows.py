@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 LOW, DIMENSION, DROP, DISRUPTED = "low rating", "low dimension", "drop", "error or retry"
 DEFINITIONS = (LOW, DIMENSION, DROP, DISRUPTED)
+MOST_KEPT = 3
+_KEPT: dict[Any, tuple[Any, Any]] = {}
+_LOCK = threading.Lock()
 GROUPS = {"task": "Task", "model": "Assistant model", "desired_empathy": "Desired empathy"}
 
 
@@ -119,7 +124,9 @@ class Breakdowns:
 
 
 def read_breakdowns(database: Database, selection: Selection, parameters: BreakdownParameters) -> Breakdowns:
-    """Read the turns of a selection and mark the breakdowns among them.
+    """Read the turns of a selection and mark the breakdowns among them; the last few are kept.
+
+    The questions of one page ask for the same turns one after the other; what they get is shared and must not be changed.
 
     Raises
     ------
@@ -128,6 +135,21 @@ def read_breakdowns(database: Database, selection: Selection, parameters: Breakd
     TooLittleData
         When the selection leaves no conversation, or none with a rated turn.
     """
+    asked = BreakdownParameters(*(getattr(parameters, item.name) for item in dataclasses.fields(BreakdownParameters)))
+    key = (id(database.connection), selection, asked)
+    with _LOCK:
+        if key in _KEPT:
+            return _KEPT[key][1]
+    found = _read(database, selection, asked)
+    with _LOCK:
+        # The connection is kept with its turns, so that its number cannot become another's.
+        _KEPT[key] = (database.connection, found)
+        while len(_KEPT) > MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+    return found
+
+
+def _read(database: Database, selection: Selection, parameters: BreakdownParameters) -> Breakdowns:
     from dashboard.stats.breakdowns import Courses, first_breakdowns
 
     outcome = choose_outcome(database, parameters.outcome)
@@ -215,7 +237,7 @@ def refuse_without_breakdown(found: Breakdowns) -> None:
 
 def levels_of(database: Database) -> dict[str, list[str]]:
     """Return the levels of task, model and desired empathy that the whole data has, as text, in their fixed order."""
-    rows = run_query(database, "selection_levels")
+    rows = run_query(database, "breakdown_levels")
     return {name: rows.loc[rows["filter"] == name, "level"].tolist() for name in GROUPS}
 
 

@@ -34,18 +34,22 @@ def low_shares(dimension: np.ndarray, is_low: np.ndarray, broken: np.ndarray, un
     """
     import pandas as pd
 
-    n_units = int(unit.max()) + 1 if len(unit) else 0
-    rows = []
-    for one in np.unique(dimension):
+    codes = np.unique(unit, return_inverse=True)[1]
+    present = np.unique(dimension)
+    parts = []
+    for one in present:
         here = dimension == one
         flags = [here & broken, here & broken & is_low, here, here & is_low]
-        sums = np.column_stack([np.bincount(unit[flag], minlength=n_units) for flag in flags]).astype(float)
+        parts.append(np.column_stack([np.bincount(codes[flag], minlength=codes.max() + 1) for flag in flags]))
+    # One draw of participants serves all dimensions.
+    draws = resample_sums(np.hstack(parts)) if parts else np.empty((0, 0))
+    rows = []
+    for place, (one, sums) in enumerate(zip(present, parts, strict=True)):
         share, base = clustered_share(sums[:, 1], sums[:, 0]), clustered_share(sums[:, 3], sums[:, 2])
-        present = sums[sums[:, 2] > 0]
-        draws = resample_sums(present)
+        drawn = draws[:, 4 * place : 4 * place + 4]
         with np.errstate(invalid="ignore", divide="ignore"):
-            spread = draws[:, 1] / draws[:, 0] - draws[:, 3] / draws[:, 2]
-        low, high = percentile_interval(spread, n_groups=int((present[:, 0] > 0).sum()))
+            spread = drawn[:, 1] / drawn[:, 0] - drawn[:, 3] / drawn[:, 2]
+        low, high = percentile_interval(spread, n_groups=int((sums[:, 0] > 0).sum()))
         rows.append(
             {
                 "dimension": int(one),
