@@ -22,6 +22,7 @@ from dashboard.database import Database
 from dashboard.figures.survival import draw_survival
 from dashboard.figures.template import OKABE_ITO, category_colors
 from dashboard.stats.discrete_hazard import compare_hazards
+from dashboard.stats.hazard_frailty import HazardTrend, hazard_trend
 from dashboard.stats.survival import cumulative_incidence, kaplan_meier, log_rank
 from dashboard.vocabulary import format_p, format_percent, with_interval
 
@@ -49,6 +50,7 @@ def analyse(database: Database, selection: Selection, parameters: SurvivalParame
     levels = levels_of(database)
     curves, incidence = curve_rows(found, levels)
     tests, ratios = test_rows(found, levels)
+    trend = hazard_trend(*(found.rated[name].to_numpy() for name in ("time", "event", "cluster_number")))
     headline = _headline(curves, incidence, tests, found)
     return Findings(
         name=NAME,
@@ -61,7 +63,7 @@ def analyse(database: Database, selection: Selection, parameters: SurvivalParame
         },
         figures=_figures(curves, incidence, levels, found, parameters.by),
         warnings=(*few_participants(found), *_too_many(curves, parameters.by)),
-        notes=(*left_out(found), f"{found.words}.", *_notes(tests)),
+        notes=(*left_out(found), f"{found.words}.", *_notes(tests, trend)),
         counts=found.counts,
         queries={"breakdown_turns": found.chosen},
     )
@@ -212,12 +214,8 @@ def _too_many(curves: pd.DataFrame, by: str) -> tuple[str, ...]:
     return (f"The first {MOST_CURVES} of {n} levels are drawn; the table holds all.",) if n > MOST_CURVES else ()
 
 
-def _notes(tests: pd.DataFrame) -> list[str]:
-    notes = [
-        "The hazard of a pooled model falls from turn to turn where participants differ: those prone to breakdowns leave the risk "
-        "set first. With a frailty (an intercept of the participant) the trend can flip, so that a rising or falling hazard "
-        "here is no statement about any one person's conversations."
-    ]
+def _notes(tests: pd.DataFrame, trend: HazardTrend) -> list[str]:
+    notes = [_say_trend(trend)]
     for row in tests.itertuples():
         if row.p_value == row.p_value:
             adjusted = f", Holm-adjusted {format_p(row.p_adjusted)}" if row.p_adjusted == row.p_adjusted else ""
@@ -227,6 +225,22 @@ def _notes(tests: pd.DataFrame) -> list[str]:
         if row.note:
             notes.append(f"{GROUPS[row.group]}: {row.note}")
     return notes
+
+
+def _say_trend(trend: HazardTrend) -> str:
+    """Say how the hazard changes with the turn, and what becomes of it when participants may differ."""
+    why = "Where participants differ, those prone to breakdowns leave the risk set first, and the pooled hazard falls though nobody's does."
+    if trend.pooled != trend.pooled:
+        return f"{trend.reason} {why}"
+    low, high = (f"{2**value:.2f}" for value in (trend.pooled_low, trend.pooled_high))
+    pooled = f"From one turn to its double the hazard is multiplied by {2**trend.pooled:.2f} ({low} to {high}), everyone pooled"
+    if trend.frailty != trend.frailty:
+        return f"{pooled}. {trend.reason} {why}"
+    flips = " The frailty flips the trend." if (trend.pooled < 0) != (trend.frailty < 0) else ""
+    return (
+        f"{pooled}, and by {2**trend.frailty:.2f} with a frailty, an intercept per participant (SD {trend.std_dev:.2f} of the log hazard)."
+        f"{flips} {why}"
+    )
 
 
 ANALYSIS = Analysis(
