@@ -16,7 +16,7 @@ from dashboard.ui.reader_messages import Reading, show_messages
 from dashboard.ui.reader_state import PAGE_TURNS, choose, page_of_turn
 from dashboard.ui.show import screen_template
 from dashboard.ui.text import plain
-from dashboard.vocabulary import Refused
+from dashboard.vocabulary import NotInThisData, Refused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,10 @@ def _step(label: str, key: str, conversation: str | None, turn: int | None) -> N
 def _course(findings: Findings, name: str) -> None:
     drawing = findings.figures.get("transcript")
     if drawing is None:
-        st.caption("No turn of this conversation is rated.")
+        if cache.outcomes():
+            st.caption("No turn of this conversation is rated.")
+        else:
+            st.info(str(NotInThisData("turn ratings. What was said can be read all the same.")))
         return
     key = "figure.transcript"
 
