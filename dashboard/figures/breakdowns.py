@@ -72,7 +72,7 @@ def draw_grouped_shares(
         )
     )
     top = max(0.05, float(frame[["share", "conf_high"]].max().max()))
-    figure.update_xaxes(title_text=wrap(unit, 40), tickformat=".0%", range=[0, min(1.04, top * 1.08)], nticks=7)
+    figure.update_xaxes(title_text=wrap(unit, 34), tickformat=".0%", range=[0, min(1.04, top * 1.08)], nticks=7)
     figure.update_yaxes(tickvals=places, ticktext=texts, range=[len(places) - 0.4, -0.9], showgrid=False)
     return figure
 

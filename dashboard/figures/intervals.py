@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dashboard.figures.template import Template, blank_figure, escape, rows_height, shorten, wrap
@@ -64,13 +64,15 @@ def draw_intervals(
     for place, low, high in zip(places, shown["conf_low"], shown["conf_high"], strict=True):
         if low == low:
             figure.add_trace(_interval(place, low, high, template))
-    low, high = axis_range or (float(shown[estimate].min()), float(shown[estimate].max()))
+    low, high = axis_range = axis_range or _reach(
+        shown, estimate, [value for level, value in (reported or {}).items() if level in set(shown[row])], zero=zero
+    )
     for level, value in (reported or {}).items():
         if level in set(shown[row]):
             place = list(shown[row]).index(level)
             at_row = [value, *shown.iloc[place][[estimate, "conf_low", "conf_high"]].dropna()]
-            low_half = high - max(at_row) > min(at_row) - low
-            _mark_reported(figure, place, value, template, percent=percent, low_half=low_half)
+            room = {"right": (high - max(at_row)) / (high - low), "left": (min(at_row) - low) / (high - low)}
+            _mark_reported(figure, place, value, template, percent=percent, room=room)
     names = [escape(shorten(labels.get(level, str(level)), 34)) for level in shown[row]]
     values = [f"{100 * value:.0f} %" if percent else f"{value:.2f}".replace("-", "−") for value in shown[estimate]]
     figure.add_trace(
@@ -207,7 +209,22 @@ def _interval(place: int, low: float, high: float, template: Template) -> Any:
     )
 
 
-def _mark_reported(figure: Any, place: int, value: float, template: Template, *, percent: bool, low_half: bool) -> None:
+def _reach(shown: pd.DataFrame, estimate: str, reported: Sequence[float], *, zero: bool) -> tuple[float, float]:
+    """Return limits that show every interval whole: lines alone would end at the axis' ends."""
+    ends = [
+        *shown[[estimate, "conf_low", "conf_high"]].to_numpy().ravel(),
+        *reported,
+        *([0.0] if zero else []),
+    ]
+    known = [float(one) for one in ends if one == one]
+    room = 0.05 * (max(known) - min(known) or 1.0) if known else 0.0
+    return (min(known) - room, max(known) + room) if known else (0.0, 1.0)
+
+
+def _mark_reported(
+    figure: Any, place: int, value: float, template: Template, *, percent: bool, room: Mapping[str, float]
+) -> None:
+    """Mark a published value; ``room`` is the share of the axis that is free at either end of the row."""
     figure.add_shape(
         type="line",
         x0=value,
@@ -217,14 +234,20 @@ def _mark_reported(figure: Any, place: int, value: float, template: Template, *,
         line={"color": template.ink, "width": 1.5, "dash": "dash"},
     )
     text = f"reported {100 * value:.1f} %" if percent else f"reported {value:g}"
-    # On its own row, at the end of the axis that is farther away: below the mark it would meet the next row.
+    # On its own row, at the end of the axis that is farther away: below the mark it would meet the next row. Where
+    # neither end has room for it, in two lines right of the mark.
+    side = max(room, key=lambda one: room[one])
+    axis_width = 0.55 * (template.width or 1000)
+    if room[side] * axis_width < 0.5 * template.small * len(text):
+        where: dict[str, Any] = {"x": value, "xanchor": "left", "xshift": 3, "align": "left"}
+        text = text.replace(" ", "<br>", 1)
+    else:
+        where = {"x": 1.0 if side == "right" else 0.01, "xref": "paper", "xanchor": side}
     figure.add_annotation(
-        x=1.0 if low_half else 0.01,
-        xref="paper",
+        **where,
         y=place,
         text=text,
         showarrow=False,
-        xanchor="right" if low_half else "left",
         yanchor="middle",
         font={"size": template.small, "color": template.quiet},
     )

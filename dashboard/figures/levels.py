@@ -47,7 +47,9 @@ def draw_level_shares(
     bars = list(dict.fromkeys(frame[row]))
     levels = sorted(frame["level"].unique())
     colors = diverging(len(levels))
-    figure = blank_figure(template, height=rows_height(len(bars), template, per_row=2.3, around=8))
+    # In a column of a paper each level has a line of the legend.
+    stacked = 1.5 * max(0, len(levels) - 2) if template.paper else 0.0
+    figure = blank_figure(template, height=rows_height(len(bars), template, per_row=2.3, around=8 + stacked))
     names = [escape(shorten(labels.get(bar, bar), 30)) for bar in bars]
     for level, color in zip(levels, colors, strict=True):
         part = frame[frame["level"] == level].set_index(row).reindex(bars)
@@ -63,6 +65,7 @@ def draw_level_shares(
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,
+                constraintext="none",
                 textfont={"color": ink_on(color), "size": template.small},
                 customdata=list(zip(names, part["n"].fillna(0), strict=True)),
                 hovertemplate=(

@@ -63,7 +63,11 @@ def draw_matrix(
     notes = [str(text) for text in frame[note]] if note else [""] * len(frame)
     marks = [bool(one) for one in frame[mark]] if mark else [False] * len(frame)
     n_lines = 1 + max((text.count("\n") + 1 for text in notes if text), default=0)
-    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=1.2 + 1.2 * n_lines, around=9))
+    # Upright names in two lines would read as two columns.
+    upright = template.paper and len(columns) > 4
+    ticks = list(names.values()) if upright else [_wrap(one) for one in names.values()]
+    around = 9 + max(0.0, 0.45 * (max(map(len, ticks), default=0) - 13)) if upright else 9
+    figure = blank_figure(template, height=rows_height(len(rows), template, per_row=1.2 + 1.2 * n_lines, around=around))
     shapes, texts, inks = [], [], []
     for one, other, number, below, marked in zip(frame[row], frame[across], frame[value], notes, marks, strict=True):
         x, y = columns.index(other), rows.index(one)
@@ -109,7 +113,7 @@ def draw_matrix(
     )
     figure.update_xaxes(
         tickvals=list(range(len(columns))),
-        ticktext=[_wrap(names[column]) for column in columns],
+        ticktext=ticks,
         range=[-0.5, len(columns) - 0.5],
         side="top",
         showgrid=False,

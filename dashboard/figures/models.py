@@ -144,13 +144,14 @@ def draw_variance_shares(frame: pd.DataFrame, *, template: Template, labels: Map
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,
+                constraintext="none",
                 textfont={"color": ink_on(color), "size": template.font_size},
                 name=f"{escape(name)}",
                 hovertemplate=f"{escape(name)}: {100 * row.share:.1f} %<extra></extra>",
             )
         )
         start += row.share
-    figure.update_layout(barmode="stack", bargap=0.2, showlegend=True)
+    figure.update_layout(barmode="stack", bargap=0.2, showlegend=True, legend_y=1.04)
     figure.update_layout(legend={"itemclick": False, "itemdoubleclick": False})
     unit = _title("Share of the variance that the fixed terms leave", template)
     figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text=unit)
@@ -214,7 +215,9 @@ def draw_agreement(frame: pd.DataFrame, *, template: Template) -> go.Figure:
     import plotly.graph_objects as go
 
     places = list(range(len(frame)))
-    figure = blank_figure(template, height=rows_height(len(frame), template, per_row=2.2, around=8.0))
+    figure = blank_figure(
+        template, height=rows_height(len(frame), template, per_row=2.9 if template.paper else 2.2, around=8.0)
+    )
     _zero_line(figure, template)
     for place in (-1.96, 1.96):
         figure.add_shape(
@@ -227,7 +230,7 @@ def draw_agreement(frame: pd.DataFrame, *, template: Template) -> go.Figure:
             layer="below",
             line={"color": template.quiet, "width": 1, "dash": "dot"},
         )
-    series = (("linear", "Linear", template.accent, "circle", -0.17), ("ordinal", "Ordinal", "#E69F00", "square", 0.17))
+    series = (("linear", "Linear", template.accent, "circle", -0.21), ("ordinal", "Ordinal", "#E69F00", "square", 0.21))
     for key, name, color, symbol, shift in series:
         figure.add_trace(
             go.Scatter(
@@ -242,7 +245,7 @@ def draw_agreement(frame: pd.DataFrame, *, template: Template) -> go.Figure:
             )
         )
     names = [
-        escape(shorten(str(text), 32)) + ("" if agrees else " ≠")
+        wrap(escape(str(text)), 24 if template.paper else 60) + ("" if agrees else " ≠")
         for text, agrees in zip(frame["label"], frame["agrees"], strict=True)
     ]
     figure.update_layout(legend={"itemclick": False, "itemdoubleclick": False})

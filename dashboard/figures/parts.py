@@ -51,6 +51,7 @@ def draw_parts(
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,
+                constraintext="none",
                 textfont={"color": ink_on(color), "size": template.small},
                 customdata=list(zip(names, frame[count], strict=True)),
                 hovertemplate=(

@@ -182,6 +182,8 @@ def blank_figure(template: Template, *, height: float) -> go.Figure:
             "y": 1.0,
             "yanchor": "bottom",
             "font": {"size": template.small},
+            # On paper Plotly would give it the ground's white, which covers marks that touch it.
+            "bgcolor": "rgba(0,0,0,0)",
             "traceorder": "normal",
         },
         # Nothing moves unless asked; the drag box would swallow the page's scrolling on touch screens.

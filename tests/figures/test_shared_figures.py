@@ -143,3 +143,15 @@ def test_synthetic_data_says_so_on_screen_and_paper():
     for template in (Template(synthetic=True), Template(synthetic=True, paper=True, width=336)):
         assert "SYNTHETIC" in blank_figure(template, height=100).to_json()
     assert "SYNTHETIC" not in blank_figure(Template(), height=100).to_json()
+
+
+def test_intervals_end_inside_an_axis_without_fixed_limits(estimates):
+    paper = Template(paper=True, width=336, font_size=11)
+    figure = draw_intervals(
+        estimates, template=paper, row="task", estimate="share", labels={}, unit="Share", axis_range=None,
+        percent=True, reported={"b": 0.6},
+    )  # fmt: skip
+    low, high = figure.layout.xaxis.range
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert low < min(min(line.x) for line in lines) and max(max(line.x) for line in lines) < high
+    assert low < 0.6 < high
