@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
-import shlex
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from dashboard.analyses.findings import FILTERS, Analysis, Drawing, Findings, Parameters, Selection
+from dashboard.analyses.findings import Analysis, Drawing, Findings, Parameters, Selection
 from dashboard.export import table_bytes
 from dashboard.ui import address, cache
 from dashboard.ui.tables import show_table
 from dashboard.ui.text import plain
+from dashboard.vocabulary import Refused
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dashboard.export.figures import Print
+
 DATA, METHOD, DOWNLOAD, LINK = "Data", "How this is computed", "Download", "Copy link"
+_FIGURE_TYPES = {
+    "pdf": "application/pdf",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "html": "text/html",
+    "json": "application/json",
+}
+_STYLES = {"ieee": "IEEE", "acm": "ACM", "nature": "Nature", "apa": "APA", "plain": "Plain"}
 _ICONS = {DATA: "table_view", METHOD: "function", DOWNLOAD: "download", LINK: "link"}
 
 
@@ -40,7 +49,7 @@ def show_quiet_row(analysis: Analysis, findings: Findings, selection: Selection,
         elif opened == METHOD:
             _method(analysis, findings, selection, chosen)
         elif opened == DOWNLOAD:
-            _download(analysis, findings)
+            _download(analysis, findings, selection, chosen)
         else:
             _link(analysis)
 
@@ -106,48 +115,81 @@ def _method(analysis: Analysis, findings: Findings, selection: Selection, chosen
 
 def command_line(analysis: Analysis, selection: Selection, chosen: Parameters) -> str:
     """Return the command that makes the same table."""
-    given: list[tuple[str, Any]] = [(key, level) for key in FILTERS for level in getattr(selection, key)]
-    if selection.min_rated_turns is not None:
-        given.append(("min_rated_turns", selection.min_rated_turns))
-    if selection.exclude_flagged:
-        given.append(("exclude_flagged", "true"))
-    for item in dataclasses.fields(chosen):
-        value = getattr(chosen, item.name)
-        if isinstance(value, tuple):
-            given += [(item.name, one) for one in value]
-        elif value != item.default and value is not None:
-            given.append((item.name, str(value).lower() if isinstance(value, bool) else value))
-    words = [
-        f"-p {shlex.quote(f'{key}={value:g}' if isinstance(value, float) else f'{key}={value}')}"
-        for key, value in given
-    ]
-    return " ".join(["sense7 table", analysis.name, *words])
+    from dashboard.export import provenance
+
+    return provenance.command_line("table", analysis.name, provenance.given_parameters(selection, chosen))
 
 
-def _download(analysis: Analysis, findings: Findings) -> None:
+def _download(analysis: Analysis, findings: Findings, selection: Selection, chosen: Parameters) -> None:
     if not findings.figures:
         st.caption("There is no figure here; the table is under Data.")
+        return
+    missing = _missing_browser()
+    how = _choose_print(analysis)
     for name, drawing in findings.figures.items():
+        make = partial(_figure_file, analysis, findings, selection, chosen, name, drawing, how)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(plain(analysis.figures.get(name, name)), width="content")
-            for format, mime in (("html", "text/html"), ("json", "application/json")):
+            for format, mime in _FIGURE_TYPES.items():
                 st.download_button(
                     format.upper(),
-                    partial(_figure_file, drawing, format),
+                    partial(make, format),
                     f"{file_stem(name)}.{format}",
                     mime,
                     key=f"{format}.{name}",
                     on_click="ignore",
                     icon=":material/download:",
+                    disabled=bool(missing) and format in ("pdf", "svg", "png"),
                 )
+    if missing:
+        st.caption(plain(missing))
 
 
-def _figure_file(drawing: Drawing, format: str) -> str:
-    """Return a figure as a page of its own that needs no network, or as Plotly's JSON."""
-    from dashboard.figures.template import Template
+def _missing_browser() -> str:
+    """Return what to install before PDF, SVG and PNG can be made; empty where they can."""
+    from dashboard.export.browser import find_browser
 
-    figure = drawing.figure(Template(synthetic=cache.database().synthetic, width=900))
-    return str(figure.to_html(include_plotlyjs=True) if format == "html" else figure.to_json())
+    try:
+        find_browser()
+    except Refused as reason:
+        return str(reason)
+    return ""
+
+
+def _choose_print(analysis: Analysis) -> Print:
+    """Let the reader choose column width and style of the figures to be saved."""
+    from dashboard.export.figures import VENUES, Print
+
+    with st.container(horizontal=True):
+        width = st.segmented_control(
+            "Width", ["single", "double"], default="single", required=True, key=f"width.{analysis.name}"
+        )
+        style = st.segmented_control(
+            "Style", list(VENUES), format_func=lambda one: _STYLES[one], default="ieee", required=True, key=f"style.{analysis.name}"
+        )
+    return Print(width=width or "single", style=style or "ieee")
+
+
+def _figure_file(
+    analysis: Analysis,
+    findings: Findings,
+    selection: Selection,
+    chosen: Parameters,
+    name: str,
+    drawing: Drawing,
+    how: Print,
+    format: str,
+) -> bytes:
+    """Return a figure as the command line writes it; made when asked for."""
+    from dashboard.export.figures import figure_bytes
+    from dashboard.export.provenance import command_line, describe_item, given_parameters
+
+    given = given_parameters(selection, chosen)
+    command = command_line("figure", name, given, format=format, width=how.width, style=how.style)
+    described = describe_item(
+        cache.database(), analysis, findings, name=name, selection=selection, chosen=chosen, command=command
+    )
+    return figure_bytes(drawing, format, how, provenance=described)
 
 
 def _link(analysis: Analysis) -> None:

@@ -1,0 +1,34 @@
+"""The Download panel gives figures for print, made when asked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
+    opened = context.new_page()
+    opened.set_default_timeout(60_000)
+    yield opened
+    context.close()
+
+
+def test_a_figure_is_saved_as_pdf_and_json_at_the_chosen_width(page, app_server):
+    page.goto(f"{app_server}/?task=Ode+to+a+potato")
+    analysis = page.locator(".st-key-analysis-ground_truth")
+    analysis.get_by_role("button", name="Download").or_(analysis.get_by_role("radio", name="Download")).first.click()
+    opened = page.locator(".st-key-opened-ground_truth")
+    opened.get_by_text("double", exact=True).click()
+    with page.expect_download() as told:
+        opened.get_by_role("button", name="JSON").click()
+    found = json.loads(Path(told.value.path()).read_text())["layout"]
+    assert round(found["width"]) == round(182 / 25.4 * 96)
+    assert "task=Ode to a potato" in found["meta"]["provenance"]["command"]
+    with page.expect_download() as told:
+        opened.get_by_role("button", name="PDF").click()
+    assert told.value.suggested_filename == "ground_truth_SYNTHETIC.pdf"
+    assert Path(told.value.path()).read_bytes().startswith(b"%PDF")
