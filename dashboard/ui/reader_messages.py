@@ -80,7 +80,7 @@ def _turn(row: dict[str, Any], turn: int, reading: Reading) -> None:
                     args=(row["conversation"], turn),
                 )
         if is_chosen:
-            st.code(link_to_turn(), language=None, wrap_lines=True)
+            st.code(link_to_turn(turn), language=None, wrap_lines=True)
         said, rated = st.columns([5, 3], gap="medium")
         with said:
             _said(row, reading)

@@ -35,9 +35,9 @@ def open_in_reader(conversation: str, turn: int | None = None) -> None:
     st.switch_page(dict(address.existing_pages())["Conversations"])
 
 
-def link_to_turn() -> str:
-    """Return the address of the conversation and turn that are shown."""
-    return panels.link_to(ANALYSIS)
+def link_to_turn(turn: int) -> str:
+    """Return the address of the conversation that is shown, at its chosen turn."""
+    return f"{panels.link_to(ANALYSIS).rsplit('#', 1)[0]}#turn-{turn}"
 
 
 def page_of_turn(turn: int | None) -> int:

@@ -83,6 +83,23 @@ def test_keys_lead_to_the_next_breakdown_and_conversation_and_back(reader, app_s
     assert "conversation=C0131" in page.tab.url and "turn=" not in page.tab.url
 
 
+def test_the_link_of_a_turn_leads_another_reader_to_it(reader, app_server):
+    first = reader(app_server, conversation="C0131", turn="13")
+    link = first.tab.locator(".st-key-chosen-turn-13 code").inner_text().strip()
+    assert link == f"{app_server}/conversations?conversation=C0131&turn=13#turn-13"
+    second = reader(app_server)
+    second.tab.set_viewport_size({"width": 1440, "height": 900})
+    second.tab.goto("about:blank")
+    second.tab.goto(link)
+    second.settle()
+    heading = second.tab.get_by_role("heading", name="Turn 13", exact=True)
+    assert heading.count() == 1
+    second.tab.wait_for_function(
+        "one => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight }",
+        arg=heading.element_handle(),
+    )
+
+
 def test_a_point_of_the_course_opens_its_turn_and_back_undoes_it(reader, app_server):
     page = reader(app_server, conversation="C0131")
     marks = page.tab.locator(".st-key-analysis-transcript .js-plotly-plot .scatterlayer .trace .points path")

@@ -95,7 +95,7 @@ def test_breakdowns_and_conversations_are_stepped_through(read, long_folder):
 def test_each_turn_can_be_chosen(read):
     app = press(read(conversation="C0003"), "choose.7")
     assert asked(app, "turn") == "7"
-    assert any(one.value.endswith("conversation=C0003&turn=7#transcript") for one in app.code)
+    assert any(one.value.endswith("conversation=C0003&turn=7#turn-7") for one in app.code)
 
 
 def test_the_keys_are_on_the_buttons(read):
