@@ -77,6 +77,7 @@ def analyse(database: Database, selection: Selection, parameters: ConversationPa
     outcome, label = _outcome(database, parameters)
     chosen = selection.query_parameters() | {"outcome": outcome}
     listed = run_query(database, "conversations", **chosen)
+    refuse_unrated(listed)
     listed, short, notes = _with_breakdowns(listed, database, selection, parameters)
     kept = _ordered(_kept(listed, parameters), parameters.order)
     if kept.empty:
@@ -91,6 +92,20 @@ def analyse(database: Database, selection: Selection, parameters: ConversationPa
         counts=counts,
         queries={"conversations": chosen},
     )
+
+
+def refuse_unrated(listed: pd.DataFrame) -> None:
+    """Refuse when no conversation has as many turns rated on this outcome as the filters ask for.
+
+    Raises
+    ------
+    TooLittleData
+        With what to do.
+    """
+    if listed.empty:
+        raise TooLittleData(
+            "No conversation has so many turns rated on this outcome. Take the filter away, or reset them all."
+        )
 
 
 def _outcome(database: Database, parameters: ConversationParameters) -> tuple[str | None, str]:

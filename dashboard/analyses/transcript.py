@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dashboard.analyses.breakdown_rows import DIMENSION, DISRUPTED, DROP, BreakdownParameters
+from dashboard.analyses.conversations import refuse_unrated
 from dashboard.analyses.findings import (
     Analysis,
     Drawing,
@@ -87,7 +88,9 @@ def _find(
     wanted = parameters.conversation
     chosen = selection.query_parameters()
     if wanted is None:
-        return run_query(database, "conversations", **chosen, outcome=outcome).iloc[0], []
+        listed = run_query(database, "conversations", **chosen, outcome=outcome)
+        refuse_unrated(listed)
+        return listed.iloc[0], []
     rows = run_query(database, "conversations", outcome=outcome, conversation=wanted)
     if rows.empty:
         existing = run_query(database, "conversations", **chosen, outcome=outcome)["conversation"]

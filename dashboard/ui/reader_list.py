@@ -133,7 +133,9 @@ def _save(ids: list[str], selection: Selection) -> None:
 
 
 def _records(ids: list[str], selection: Selection) -> list[dict[str, Any]]:
-    return read_conversations(cache.database(), selection.query_parameters(), conversations=ids)
+    # The list counted rated turns of its own outcome already; the ids say which are left.
+    chosen = selection.query_parameters() | {"min_rated_turns": None}
+    return read_conversations(cache.database(), chosen, conversations=ids)
 
 
 def _jsonl(ids: list[str], selection: Selection) -> bytes:

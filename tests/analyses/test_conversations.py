@@ -140,6 +140,19 @@ class TestTheTranscript:
         assert traces["Breakdown"].marker.color == ("#d8a35d",)
 
 
+def test_rated_turns_are_those_of_the_outcome(given):
+    data = given([{"conversation": "a", "overall": 4}, {"conversation": "b", "overall": 4, "affective": 4}])
+    once = Selection(min_rated_turns=1)
+    table = ask(data, "conversations", ConversationParameters(outcome="affective"), once).table
+    assert table["conversation"].tolist() == ["b"]
+    for name, parameters in (
+        ("conversations", ConversationParameters(outcome="relational")),
+        ("transcript", TranscriptParameters(outcome="relational")),
+    ):
+        with pytest.raises(TooLittleData, match="so many turns rated on this outcome"):
+            ask(data, name, parameters, once)
+
+
 class TestPublicMode:
     def test_holds_no_text_anywhere(self):
         hidden = connect(SAMPLE, public=True)

@@ -173,6 +173,17 @@ def test_public_mode_shows_no_text_no_comment_and_no_search(read):
     assert not any("[synthetic]" in one.value for one in app.code)
 
 
+def test_what_is_listed_is_what_is_saved(read, given):
+    from dashboard.analyses.findings import Selection
+    from dashboard.ui.reader_list import _jsonl
+
+    data = given([{"conversation": "a", "affective": 4}, {"conversation": "b", "overall": 4}])
+    app = read(data.folder, outcome="affective", min_rated_turns="1")
+    assert any("None of" in one.value or "No conversation" in one.value for one in app.info) is False
+    assert headline(app).startswith("Conversation a")
+    assert b'"a"' in _jsonl(["a"], Selection(min_rated_turns=1))
+
+
 def test_an_empty_list_says_so_and_the_reader_stays(read):
     app = read(conversations__turns_at_least="99", conversation="C0003")
     assert any("is left by the filters of this list" in one.value for one in app.info)
