@@ -91,7 +91,7 @@ def _value_label(figure: Any, place: int, row: Any, template: Template) -> None:
         text=text.replace("-", "−"),
         showarrow=False,
         yshift=template.font_size * 0.85,
-        font={"size": template.small * 0.95, "color": template.quiet if row.is_reference else template.ink},
+        font={"size": template.small, "color": template.quiet if row.is_reference else template.ink},
     )
 
 
