@@ -20,7 +20,7 @@ from dashboard.analyses.breakdown_rows import (
 from dashboard.analyses.findings import Analysis, Drawing, Findings, Selection, parameter
 from dashboard.database import Database
 from dashboard.figures.survival import draw_survival
-from dashboard.figures.template import OKABE_ITO, category_colors
+from dashboard.figures.template import category_colors
 from dashboard.stats.discrete_hazard import compare_hazards
 from dashboard.stats.hazard_frailty import HazardTrend, hazard_trend
 from dashboard.stats.survival import cumulative_incidence, kaplan_meier, log_rank
@@ -170,7 +170,7 @@ def _figures(
                 "incidence": shares,
                 "levels": names,
                 "labels": labels,
-                "colors": category_colors(levels[by]) if by != "none" else {"all": OKABE_ITO[0]},
+                "colors": category_colors(levels[by]) if by != "none" else {},
                 "units": ("Still without a breakdown", "Broken down so far, of all"),
                 "x_title": f"Turn (breakdown: {found.short})",
             },

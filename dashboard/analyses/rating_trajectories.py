@@ -163,7 +163,7 @@ def _figures(
     lines = single_rows(found, time)
     lines = lines[lines["turn"] <= shown["turn"].max()]
     fixed = levels_of(database).get(parameters.by, [])
-    colors = category_colors(fixed) if fixed else dict(zip(levels, OKABE_ITO, strict=False))
+    colors = category_colors(fixed) if fixed else dict(zip(groups, OKABE_ITO, strict=False))
     n_lines, n_all = lines["conversation"].nunique(), len(found.rated)
     low = parameters.definition == LOW
     return {
@@ -175,7 +175,7 @@ def _figures(
                 "lines": lines,
                 "levels": [one for one in levels if one in set(shown["level"])],
                 "labels": {one: "Mean" if one == "all" else one for one in levels},
-                "colors": {"all": OKABE_ITO[0]} | colors,
+                "colors": colors,
                 "limits": (float(found.scale["minimum"]), float(found.scale["maximum"])),
                 "ends": (found.scale["minimum_label"], found.scale["maximum_label"]),
                 "title": found.label,

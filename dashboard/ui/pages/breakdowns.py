@@ -32,7 +32,8 @@ def show_definition() -> None:
     about = {name: item.metadata for name, item in fields.__dataclass_fields__.items()}
     defaults = BreakdownParameters()
     for name in ("definition", "threshold", "drop"):
-        st.session_state.setdefault(name, getattr(defaults, name))
+        # Set anew, not left: a control of the same name on another page has its own state, and this one would start empty.
+        st.session_state[name] = st.session_state.get(name, getattr(defaults, name))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="breakdown-definition"):
         chosen = st.segmented_control(
             about["definition"]["label"],
