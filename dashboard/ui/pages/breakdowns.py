@@ -49,6 +49,7 @@ def show_definition() -> None:
                     about[name]["label"],
                     min_value=float(about[name]["minimum"]),
                     max_value=None if about[name]["maximum"] is None else float(about[name]["maximum"]),
+                    step=25.0 if name == "threshold" else 0.5,
                     format="%g",
                     key=name,
                     help=about[name]["help"],
