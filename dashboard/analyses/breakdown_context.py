@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dashboard.analyses.breakdown_alignment import strata
 from dashboard.analyses.breakdown_rows import (
@@ -20,7 +20,7 @@ from dashboard.database import Database
 from dashboard.figures.context import draw_context
 from dashboard.queries import run_query
 from dashboard.stats.alignment import OFFSETS, align_events, match_events, offset_means
-from dashboard.stats.clustered import clustered_mean, clustered_share
+from dashboard.stats.clustered import Estimate, clustered_mean, clustered_share, p_against_zero
 from dashboard.vocabulary import NotInThisData, format_p, plural
 
 if TYPE_CHECKING:
@@ -129,17 +129,12 @@ def context_rows(found: Breakdowns, values: dict[str, np.ndarray]) -> tuple[pd.D
     return around[["measure", "offset", "series", "mean", "conf_low", "conf_high", "n_conversations"]], at_event
 
 
-def _difference(mean: Any) -> dict[str, float]:
-    from scipy.special import stdtr
-
-    p_value = math.nan
-    if mean.conf_low == mean.conf_low and mean.std_error > 0:
-        p_value = float(2 * stdtr(mean.df, -abs(mean.estimate / mean.std_error)))
+def _difference(mean: Estimate) -> dict[str, float]:
     return {
         "difference": mean.estimate,
         "conf_low": mean.conf_low,
         "conf_high": mean.conf_high,
-        "p_value": p_value,
+        "p_value": p_against_zero(mean),
         "n_conversations": mean.n_observations,
     }
 

@@ -114,6 +114,15 @@ def clustered_share(successes: np.ndarray, counts: np.ndarray, *, conf_level: fl
     return Estimate(share, std_error, n_groups - 1, low, high, n, n_groups)
 
 
+def p_against_zero(mean: Estimate) -> float:
+    """Return the two-sided p value of a clustered mean against 0, from t; NaN where the mean has no interval."""
+    if math.isnan(mean.conf_low) or mean.std_error == 0:
+        return math.nan
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(mean.df, -abs(mean.estimate / mean.std_error)))
+
+
 def wilson_interval(share: float, n: float, *, conf_level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's score interval for a share on ``n`` (possibly fractional) observations."""
     from scipy.special import ndtri

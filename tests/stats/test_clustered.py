@@ -11,6 +11,7 @@ from dashboard.stats.clustered import (
     clustered_means,
     clustered_share,
     clustered_shares,
+    p_against_zero,
     wilson_interval,
 )
 
@@ -49,6 +50,16 @@ def test_mean_by_hand():
     assert ours.std_error**2 == pytest.approx(5 / 4 * 37.5 / 64, rel=1e-12)
     reach = 2.7764451051977987 * ours.std_error  # t, 4 df
     assert (ours.conf_low, ours.conf_high) == pytest.approx((27 / 8 - reach, 27 / 8 + reach), rel=1e-9)
+
+
+def test_p_against_zero_is_that_of_the_one_sample_t_test():
+    from scipy.stats import ttest_1samp
+
+    values = np.array([0.3, -0.2, 0.9, 0.4, 0.1, 0.6])
+    ours = clustered_mean(values, np.ones(6))
+    assert p_against_zero(ours) == pytest.approx(ttest_1samp(values, 0).pvalue, rel=1e-12)
+    assert math.isnan(p_against_zero(clustered_mean(values[:4], np.ones(4))))
+    assert math.isnan(p_against_zero(clustered_mean(np.ones(6), np.ones(6))))
 
 
 def test_one_observation_per_cluster_is_the_textbook_interval():
