@@ -351,6 +351,8 @@ def check_selection(database: Database, selection: Selection) -> None:
     Refused
         With the list of those that exist.
     """
+    if not any(getattr(selection, key) for key in FILTERS):
+        return
     existing = run_query(database, "selection_levels")
     for key in FILTERS:
         chosen = getattr(selection, key)

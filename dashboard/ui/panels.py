@@ -165,7 +165,12 @@ def _choose_print(analysis: Analysis) -> Print:
             "Width", ["single", "double"], default="single", required=True, key=f"width.{analysis.name}"
         )
         style = st.segmented_control(
-            "Style", list(VENUES), format_func=lambda one: _STYLES[one], default="ieee", required=True, key=f"style.{analysis.name}"
+            "Style",
+            list(VENUES),
+            format_func=lambda one: _STYLES[one],
+            default="ieee",
+            required=True,
+            key=f"style.{analysis.name}",
         )
     return Print(width=width or "single", style=style or "ieee")
 

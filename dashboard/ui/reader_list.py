@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from dashboard.analyses import analysis
-from dashboard.analyses.breakdown_rows import DEFINITIONS, DIMENSION, DROP, LOW, BreakdownParameters
-from dashboard.analyses.findings import Findings, Parameters, Selection
+from dashboard.analyses.findings import Findings, Selection
 from dashboard.analyses.message_search import SearchParameters, find_hits
 from dashboard.transcripts import MOST_CONVERSATIONS, conversations_jsonl, convokit_corpus, read_conversations
 from dashboard.ui import address, cache, panels
@@ -26,33 +25,6 @@ if TYPE_CHECKING:
 TABLE = "reader.list"
 HITS = 10
 _COUNTED = ("turns", "n_rated", "lowest_turn", "drop_turn", "breakdowns", "desired_empathy")
-
-
-def show_definition() -> None:
-    """Draw what counts as a breakdown on this page; it is the same choice as on the page Breakdowns."""
-    fields: type[Parameters] = BreakdownParameters
-    about = {name: item.metadata for name, item in fields.__dataclass_fields__.items()}
-    for name in ("definition", "threshold", "drop"):
-        st.session_state.setdefault(name, getattr(BreakdownParameters(), name))
-    with st.popover("What counts as a breakdown", type="tertiary", icon=":material/trending_down:"):
-        chosen = st.selectbox(
-            about["definition"]["label"],
-            DEFINITIONS,
-            key="definition",
-            help=about["definition"]["help"],
-            persist_state="session",
-        )
-        for name, needed in (("threshold", chosen in (LOW, DIMENSION)), ("drop", chosen == DROP)):
-            if needed:
-                st.number_input(
-                    about[name]["label"],
-                    min_value=float(about[name]["minimum"]),
-                    max_value=None if about[name]["maximum"] is None else float(about[name]["maximum"]),
-                    format="%g",
-                    key=name,
-                    help=about[name]["help"],
-                    persist_state="session",
-                )
 
 
 def show_list(findings: Findings, selection: Selection) -> None:

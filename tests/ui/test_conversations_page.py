@@ -106,7 +106,7 @@ def test_the_keys_are_on_the_buttons(read):
 def test_the_definition_of_a_breakdown_changes_what_is_marked(read):
     app = read(conversation="C0131")
     assert "breakdown on turns 9, 10, 13" in headline(app)
-    sound(app.selectbox(key="definition").set_value("error or retry").run())
+    sound(app.segmented_control(key="definition").set_value("error or retry").run())
     assert asked(app, "definition") == "error or retry"
     assert "breakdown on turns 9, 10, 13" not in headline(app)
 

@@ -3,7 +3,8 @@
 from functools import partial
 
 from dashboard.analyses import analysis
-from dashboard.ui.reader_list import show_definition, show_hits, show_list
+from dashboard.ui.breakdown_definition import show_definition
+from dashboard.ui.reader_list import show_hits, show_list
 from dashboard.ui.reader_state import forget_redraw
 from dashboard.ui.reader_transcript import show_transcript
 from dashboard.ui.show import open_page, show_findings
@@ -16,7 +17,7 @@ selection = open_page(
     "conversation, N and P for the next and the previous breakdown.",
     glossary=("turn", "rated turn", "not applicable", "missing", "desired empathy", "experienced empathy"),
 )
-show_definition()
+show_definition(folded=True)
 show_findings(analysis("conversations"), selection, partial(show_list, selection=selection))
 show_findings(analysis("message_search"), selection, show_hits)
 show_findings(analysis("transcript"), selection, partial(show_transcript, selection=selection))
