@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text()
 def test_the_test_command_is_marked_for_the_continuous_integration():
     block = README.split("<!-- test-command -->")[1].split("```")[1]
     assert block.startswith("sh\npython3 -m venv .venv && ")
-    assert block.strip().endswith("-m pytest")
+    assert block.strip().endswith("-m pytest -n auto")
 
 
 def test_every_command_that_is_built_is_named():

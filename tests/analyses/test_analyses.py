@@ -35,7 +35,11 @@ def found(data):
     return get
 
 
-@pytest.mark.parametrize("name", registry())
+# Tests of one analysis share a worker, and so its findings.
+EVERY = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in registry()]
+
+
+@pytest.mark.parametrize("name", EVERY)
 class TestEveryAnalysis:
     def test_is_named_alike_everywhere(self, name):
         one = registry()[name]

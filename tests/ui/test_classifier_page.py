@@ -22,9 +22,6 @@ def visit(monkeypatch):
         app = AppTest.from_file(str(APP), default_timeout=180)
         for key, value in query.items():
             app.query_params[key] = value
-        app.run()
-        for key, value in query.items():
-            app.query_params[key] = value
         app.switch_page(str(FILE.relative_to(APP.parent))).run()
         assert not app.exception and not app.error
         return app

@@ -19,9 +19,6 @@ def read(monkeypatch):
         app = AppTest.from_file(str(APP), default_timeout=120)
         for key, value in query.items():
             app.query_params[key.replace("__", ".")] = value
-        app.run()
-        for key, value in query.items():
-            app.query_params[key.replace("__", ".")] = value
         return sound(app.switch_page("ui/pages/conversations.py").run())
 
     return opened

@@ -23,12 +23,9 @@ def visit(monkeypatch):
         app = AppTest.from_file(str(APP), default_timeout=120)
         for key, value in query.items():
             app.query_params[key] = value
-        app.run()
         if title != PAGES[0][0]:
-            for key, value in query.items():
-                app.query_params[key] = value
-            app.switch_page(str(file.relative_to(APP.parent))).run()
-        return app
+            app.switch_page(str(file.relative_to(APP.parent)))
+        return app.run()
 
     return opened
 
