@@ -157,7 +157,7 @@ def _sense7_scales() -> tuple[Scale, ...]:
     before = [
         Scale(
             "importance",
-            "Importance of empathy",
+            "Importance",
             "pre",
             "importance",
             *(1.0, 5.0, 1.0, "Not at all important", "Extremely important"),
