@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import expect
 
 from dashboard.intake.dataset import SENSE7_SCALES
 
@@ -28,7 +29,10 @@ class Reader:
 
     def settle(self):
         self.tab.wait_for_selector(".st-key-reader-steps", timeout=60_000)
-        self.tab.wait_for_timeout(300)
+        # Idle twice a second apart: between two parts of a page the script rests for a moment, and keys would be lost.
+        for _ in range(2):
+            self.tab.wait_for_function(IDLE, timeout=60_000)
+            self.tab.wait_for_timeout(1_000)
         self.tab.wait_for_function(IDLE, timeout=60_000)
         return self
 
@@ -124,7 +128,9 @@ def test_a_click_on_the_list_opens_the_conversation(reader, app_server):
 
 def test_hits_and_transcript_are_literal_and_fetch_nothing(reader, serve, nasty_texts, nasty_reader_folder):
     page = reader(serve(nasty_reader_folder), conversation="c", **{"message_search.text": "http"})
-    shown = page.tab.locator(".st-key-transcript-messages").inner_text()
+    messages = page.tab.locator(".st-key-transcript-messages")
+    expect(messages).to_contain_text(LONG, timeout=60_000)
+    shown = messages.inner_text()
     for text in (*nasty_texts, LONG):
         assert text in shown
     assert page.headings == [f"Turn {number}" for number in range(1, len(nasty_texts) + 2)]

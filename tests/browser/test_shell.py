@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import expect
 
 from dashboard.analyses import on_page
 from dashboard.ui.address import existing_pages
@@ -115,8 +116,9 @@ def test_a_page_fits_its_window(tab, app_server, title, width, dark):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_figures_are_drawn_for_the_readers_theme_from_the_start(tab, app_server, dark):
     visit = tab(app_server, dark=dark).open()
-    ink = visit.tab.locator(".js-plotly-plot .xtick text").first.evaluate("one => getComputedStyle(one).fill")
-    assert ink == ("rgb(242, 242, 242)" if dark else "rgb(26, 26, 26)")
+    first_tick = visit.tab.locator(".js-plotly-plot .xtick text").first
+    # A figure that is drawn anew while one looks has no style for a moment.
+    expect(first_tick).to_have_css("fill", "rgb(242, 242, 242)" if dark else "rgb(26, 26, 26)", timeout=20_000)
 
 
 def test_a_link_reproduces_the_view(tab, app_server):
