@@ -16,7 +16,25 @@ COLUMNS = {
     "dataset_overview": ["measure", "value"],
     "applicability": ["dimension", "n_rated", "n_not_applicable", "n_missing", "share_applicable"],
     "ground_truth": ["conversation", "participant", "task", "model", "n_turns", "ground_truth"],
-    "participant_ratings": ["participant", "n_turns", "n_conversations", "mean", "std_dev", "median", "iqr", "minimum", "maximum", "entropy", "share_extreme", "share_midpoint", "share_low", "relative_std_dev", "rmssd", "inertia", "longest_run"],
+    "participant_ratings": [
+        "participant",
+        "n_turns",
+        "n_conversations",
+        "mean",
+        "std_dev",
+        "median",
+        "iqr",
+        "minimum",
+        "maximum",
+        "entropy",
+        "share_extreme",
+        "share_midpoint",
+        "share_low",
+        "relative_std_dev",
+        "rmssd",
+        "inertia",
+        "longest_run",
+    ],
 }
 
 
