@@ -12,10 +12,16 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 from dashboard.database import connect
 from dashboard.intake.dataset import SCHEMAS, SENSE7_SCALES, Dataset, counts_of, scales_table, write_dataset
 from dashboard.paths import APP, ROOT, SAMPLE
+
+# Random things take a seed, the tests' too: a run repeats itself. SENSE7_EXPLORE=1 draws anew, to search further.
+settings.register_profile("repeatable", derandomize=True, database=None)
+settings.register_profile("explore", derandomize=False)
+settings.load_profile("explore" if os.environ.get("SENSE7_EXPLORE") else "repeatable")
 
 NOT_APPLICABLE = "n/a"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

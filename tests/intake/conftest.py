@@ -102,7 +102,8 @@ class Study:
         path.write_bytes(workbook_bytes(self.sheets, self.extra_xml, **parts))
         return path
 
-    def to_openpyxl(self, path):
+    def to_openpyxl(self, path, *, formulas=False):
+        """Write with openpyxl, which takes a text that begins with = or # for a formula or an error unless told not to."""
         import openpyxl
 
         book = openpyxl.Workbook()
@@ -111,6 +112,9 @@ class Study:
             sheet = book.create_sheet(name)
             for row in rows:
                 sheet.append(row)
+            texts = (cell for row in sheet.iter_rows() for cell in row if isinstance(cell.value, str) and not formulas)
+            for cell in texts:
+                cell.data_type = "s"
         book.save(path)
         return Path(path)
 

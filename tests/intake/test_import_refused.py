@@ -125,7 +125,7 @@ class TestErrorsAndFormulas:
 
     def test_of_openpyxl_are_seen(self, study, refuse, tmp_path):
         study.set("Messages", 7, "EmpathyOverall", "=3+2")
-        assert "Messages, row 7, EmpathyOverall" in refuse(study.to_openpyxl(tmp_path / "formula.xlsx"))
+        assert "Messages, row 7, EmpathyOverall" in refuse(study.to_openpyxl(tmp_path / "formula.xlsx", formulas=True))
 
 
 class TestTimes:
