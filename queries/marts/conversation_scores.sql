@@ -2,20 +2,7 @@
 -- key: conversation
 -- experienced_empathy and satisfaction average the conversation's answered items. ground_truth averages turn means, each over
 -- the dimensions that carry a number; ground_truth_complete only over turns on which every dimension carries one.
-with items as (
-    select
-        survey.conversation,
-        max(survey.value) filter (where scales.score = 'importance') as importance,
-        max(survey.value) filter (where scales.score = 'desired_empathy') as desired_empathy,
-        avg(survey.value) filter (where scales.score = 'experienced_empathy') as experienced_empathy,
-        avg(survey.value) filter (where scales.score = 'satisfaction') as satisfaction
-    from stg_survey as survey
-    inner join stg_scales as scales on survey.item = scales.measure
-    where survey.answer = 'rated'
-    group by survey.conversation
-),
-
-turns as (
+with turns as (
     select
         ratings.conversation,
         ratings.turn,
@@ -60,6 +47,6 @@ select
     coalesce(lengths.n_messages, 0) as n_messages,
     coalesce(lengths.n_assistant_turns, 0) as n_assistant_turns
 from stg_conversations as conversations
-left join items using (conversation)
+left join survey_scores as items using (conversation)
 left join truth using (conversation)
 left join lengths using (conversation)

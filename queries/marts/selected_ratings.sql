@@ -13,8 +13,8 @@ select
     selected.task,
     selected.model,
     selected.position,
-    selected.importance,
-    selected.desired_empathy,
+    wishes.importance,
+    wishes.desired_empathy,
     scales.minimum,
     scales.maximum,
     scales.step,
@@ -22,7 +22,8 @@ select
     scales.low_at
 from stg_ratings as ratings
 inner join
-    selected_conversations(tasks, models, participants, desired_levels, min_turns, without_flagged, rated_on) as selected
+    selected_ids(tasks, models, participants, desired_levels, min_turns, without_flagged, rated_on) as selected
     using (conversation)
 inner join stg_scales as scales on ratings.outcome = scales.measure
+left join survey_scores as wishes on ratings.conversation = wishes.conversation
 where ratings.outcome = coalesce(rated_on::varchar, (select measure from default_outcome))

@@ -16,7 +16,7 @@ select
     case when min(ratings.value) = max(ratings.value) and count(*) > 1 then 0.0 else stddev_samp(ratings.value) end as std_dev
 from stg_ratings as ratings
 inner join
-    selected_conversations(
+    selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     ) as selected
     using (conversation)

@@ -4,7 +4,7 @@
 -- dimension null means every dimension; overall is null where the turn has no overall rating.
 with chosen as materialized (
     select conversation, cluster, task, position
-    from selected_conversations(
+    from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, null
     )
 )

@@ -6,7 +6,7 @@
 -- conversation, both rated; inertia needs three pairs that vary. Participants without a rated turn keep a row.
 with chosen as materialized (
     select conversation, participant
-    from selected_conversations(
+    from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     )
     where participant is not null

@@ -4,7 +4,7 @@
 -- n_turns_answered counts turns with three or more rated dimensions; share_straight_lining is null without one.
 with chosen as materialized (
     select conversation, participant
-    from selected_conversations(
+    from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     )
     where participant is not null

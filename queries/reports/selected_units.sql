@@ -3,7 +3,7 @@
 -- parameters: task, model, participant, desired_empathy, min_rated_turns, exclude_flagged, outcome
 with chosen as (
     select distinct cluster, participant
-    from selected_conversations(
+    from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     )
 )

@@ -3,16 +3,16 @@
 -- parameters: none
 with levels as (
     select 'task' as filter, task as level, count(*) as n_conversations, 0.0 as sort_value
-    from conversation_scores where task is not null group by all
+    from stg_conversations where task is not null group by all
     union all
     select 'model', model, count(*), 0.0
-    from conversation_scores where model is not null group by all
+    from stg_conversations where model is not null group by all
     union all
     select 'participant', participant, count(*), 0.0
-    from conversation_scores where participant is not null group by all
+    from stg_conversations where participant is not null group by all
     union all
     select 'desired_empathy', printf('%g', desired_empathy), count(*), desired_empathy
-    from conversation_scores where desired_empathy is not null group by all
+    from survey_scores where desired_empathy is not null group by all
 )
 select
     filter,

@@ -107,6 +107,14 @@ def test_every_filter_keeps_exactly_the_rows_that_pandas_keeps(data):
     assert run_query(data, "ground_truth", **chosen)["conversation"].tolist() == expected["conversation"].tolist()
 
 
+@pytest.mark.parametrize("name", ["rated_turns", "conversation_sums", "participant_ratings", "selected_units"])
+def test_a_report_that_needs_ids_alone_reads_no_message_and_no_survey(name, data):
+    values = {key: DEFAULTS.get(key) for key in report(name).parameters}
+    plan = str(data.cursor().execute(f"explain {report(name).sql}", values).fetchall())
+    assert "ratings.parquet" in plan or name == "selected_units"
+    assert "messages.parquet" not in plan and "survey.parquet" not in plan
+
+
 def test_an_empty_list_is_no_filter(data):
     assert len(run_query(data, "ground_truth", task=[])) == len(run_query(data, "ground_truth"))
 
