@@ -225,37 +225,27 @@ def figure(
     name: Annotated[str, typer.Argument(metavar="NAME", help="An analysis, or analysis.part; see sense7 list.")],
     parameter: ParameterOption = None,
     data: DataOption = None,
-    format: Annotated[str, typer.Option("--format", help="pdf, svg, png, html or json.")] = "pdf",
+    format: Annotated[str, typer.Option("--format", help="pdf, svg, png, html, json; csv, parquet: its data.")] = "pdf",
     width: WidthOption = "single",
     style: StyleOption = "ieee",
     dpi: DpiOption = 300.0,
     output: OutOption = None,
 ) -> None:
-    """Write one figure for print, with its provenance inside; json goes to standard output without -o."""
-    from dashboard.export import figures, provenance, write_whole
+    """Write one figure for print, with its provenance inside; json and csv go to standard output without -o."""
+    from dashboard.export import figures, write_whole
+    from dashboard.export.items import Answer
 
     figures.check_figure_format(format)
     how = figures.read_print(width, style, dpi)
     database = _open(data)
-    one, findings, selection, chosen = _analysed(database, name, parameter or [], "figure")
-    options: dict[str, object] = {"format": format, "width": how.width, "style": style}
-    options |= {"dpi": dpi} if format == "png" else {}
-    described = provenance.describe_item(
-        database,
-        one,
-        findings,
-        name=name,
-        selection=selection,
-        chosen=chosen,
-        command=provenance.command_line("figure", name, provenance.given_parameters(selection, chosen), **options),
-    )
-    content = figures.figure_bytes(findings.figures[name], format, how, provenance=described)
-    if output is None and format == "json":
+    answer = Answer(database, *_analysed(database, name, parameter or [], "figure"), how)
+    content = answer.content("figure", name, format)
+    if output is None and format in ("json", "csv"):
         _print(content.decode("utf-8"))
         return
     path = output or Path(f"{name}.{format}")
     write_whole(path, content)
-    _say(f"wrote {path}\n{described['caption']}")
+    _say(f"wrote {path}\n{answer.describe('figure', name, format)['caption']}")
 
 
 @app.command()
@@ -447,10 +437,11 @@ def _without_predictions(given: list[str] | None, why: str) -> list[tuple[str, s
 
 
 def _table(database: Database, name: str, given: list[str]) -> tuple[pd.DataFrame, str]:
-    """Return a table by its name and its caption."""
+    """Return a table by its name and its caption, as an export has it."""
+    from dashboard.export.provenance import draft_caption
+
     one, findings, _, _ = _analysed(database, name, given, "table")
-    mark = " SYNTHETIC data." if database.synthetic else ""
-    return findings.tables[name], f"{one.tables[name]}. {findings.headline}{mark}"
+    return findings.tables[name], draft_caption(database, findings, one.tables[name])
 
 
 def _analysed(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.export import metadata
 from dashboard.export.browser import TIMEOUT_SECONDS, draw_bytes
+from dashboard.export.figure_data import DATA_FORMATS, figure_data_bytes
 from dashboard.export.provenance import as_json
 from dashboard.figures.template import PIXELS_PER_MM, PIXELS_PER_POINT, Template
 from dashboard.vocabulary import Refused, unknown_name
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 VECTOR_FORMATS = ("pdf", "svg")
 BROWSER_FORMATS = (*VECTOR_FORMATS, "png")
-FIGURE_FORMATS = (*BROWSER_FORMATS, "html", "json")
+FIGURE_FORMATS = (*BROWSER_FORMATS, "html", "json", *DATA_FORMATS)
 _NARROWEST_MM, _WIDEST_MM = 60.0, 400.0
 # Free fonts of Debian's fonts-noto-core, fonts-dejavu-core and fonts-noto-cjk: a PDF embeds only what is installed.
 FONTS = '"Noto Sans", "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans Hebrew", "Noto Sans Arabic", sans-serif'
@@ -128,7 +129,7 @@ def figure_bytes(
         What an analysis found, not yet drawn.
     format
         ``pdf`` and ``svg`` hold vectors only; ``png`` states its resolution; ``html`` needs no network; ``json`` is
-        Plotly's, with the provenance under ``layout.meta``.
+        Plotly's, with the provenance under ``layout.meta``; ``csv`` and ``parquet`` hold the data that it is drawn from.
     how
         Width, style and resolution.
     provenance
@@ -142,6 +143,8 @@ def figure_bytes(
         For an unknown format, and where a browser is needed and absent, failing or hung.
     """
     check_figure_format(format)
+    if format in DATA_FORMATS:
+        return figure_data_bytes(drawing, format, provenance=provenance)
     figure = draw_for_print(drawing, how, synthetic=bool(provenance["synthetic"]))
     data = as_json(provenance)
     texts = {"title": str(provenance["title"]), "description": str(provenance["caption"]), "data": data}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from dashboard.analyses import registry
 from dashboard.analyses.findings import (
     FILTERS,
     Analysis,
-    Findings,
     Parameters,
     Selection,
     check_selection,
@@ -23,16 +22,17 @@ from dashboard.analyses.findings import (
 )
 from dashboard.database import Database
 from dashboard.export.browser import find_browser
-from dashboard.export.figures import BROWSER_FORMATS, FIGURE_FORMATS, Print, figure_bytes
-from dashboard.export.provenance import command_line, describe_item, describe_source, given_parameters
-from dashboard.export.tables import TABLE_FORMATS, table_bytes
+from dashboard.export.documents import captions_text, methods_text
+from dashboard.export.figures import BROWSER_FORMATS, FIGURE_FORMATS, Print
+from dashboard.export.items import POSSIBLE_FORMATS, Answer, file_name
+from dashboard.export.provenance import command_line, describe_source
+from dashboard.export.tables import TABLE_FORMATS
 from dashboard.intake.folders import replacing_folder
 from dashboard.paths import MANIFEST
 from dashboard.vocabulary import NotInThisData, Refused, TooLittleData, unknown_name
 
 ALL_FORMATS = tuple(dict.fromkeys((*FIGURE_FORMATS, *TABLE_FORMATS)))
 MANIFEST_FORMAT = "sense7 export 1"
-_SUFFIXES = {"latex": "tex"}
 _EVERYWHERE = (*FILTERS, "min_rated_turns", "exclude_flagged", "outcome")
 # What the export is called in the command lines that it prints: where it lies is not part of its bytes.
 _ANY_FOLDER = "out"
@@ -130,16 +130,17 @@ def export_folder(
             except (NotInThisData, TooLittleData) as reason:
                 skipped.append({"name": analysis.name, "reason": str(reason)})
                 continue
-            made = _Item(database, analysis, findings, selection, chosen, order)
-            for step, described in enumerate(made.write_all(folder), start=start + 1):
+            answer = Answer(database, analysis, findings, selection, chosen, order.how)
+            for step, described in enumerate(_write_all(folder, answer, order), start=start + 1):
                 items.append(described)
                 progress(min(step, done), total, described["name"])
         if not items:
             reasons = " ".join(f"{one['name']}: {one['reason']}" for one in skipped)
             raise Refused(f"There is nothing to export in these formats. {reasons}".strip())
         manifest = _manifest(database, order, items, skipped)
-        _write(folder / "captions.md", _captions(items, synthetic=database.synthetic))
-        _write(folder / "methods.md", _methods(asked, items, manifest))
+        exported = {one["analysis"] for one in items}
+        _write(folder / "captions.md", captions_text(items, synthetic=database.synthetic))
+        _write(folder / "methods.md", methods_text([one for one, _, _ in asked if one.name in exported], manifest))
         _write(
             folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n"
         )
@@ -187,63 +188,25 @@ def _wanted(analysis: Analysis, order: Order) -> list[tuple[str, str]]:
     ]
 
 
-@dataclass(frozen=True)
-class _Item:
-    """One analysis' answer, about to be written."""
+def _write_all(folder: Path, answer: Answer, order: Order) -> Iterator[dict[str, Any]]:
+    """Write what is wanted of one analysis; yield what the manifest says of each."""
+    for kind, name in _wanted(answer.analysis, order):
+        if answer.has(kind, name):
+            yield _write_one(folder, answer, kind, name, [f for f in order.formats if f in POSSIBLE_FORMATS[kind]])
 
-    database: Database
-    analysis: Analysis
-    findings: Findings
-    selection: Selection
-    chosen: Parameters
-    order: Order
 
-    def write_all(self, folder: Path) -> Iterator[dict[str, Any]]:
-        for kind, name in _wanted(self.analysis, self.order):
-            if kind == "figure" and name in self.findings.figures:
-                yield self._write_one(folder, kind, name, [f for f in self.order.formats if f in FIGURE_FORMATS])
-            elif kind == "table" and name in self.findings.tables:
-                yield self._write_one(folder, kind, name, [f for f in self.order.formats if f in TABLE_FORMATS])
-
-    def _write_one(self, folder: Path, kind: str, name: str, formats: Sequence[str]) -> dict[str, Any]:
-        place = folder / f"{kind}s"
-        place.mkdir(exist_ok=True)
-        files = {}
-        for format in formats:
-            content = self._figure(name, format) if kind == "figure" else self._table(name, format)
-            path = place / f"{name}.{_SUFFIXES.get(format, format)}"
-            path.write_bytes(content)
-            files[f"{kind}s/{path.name}"] = hashlib.sha256(content).hexdigest()
-        described = self._describe(kind, name, formats[0])
-        _write(place / f"{name}.caption.txt", described["caption"] + "\n")
-        shared = describe_source(self.database)
-        own = {key: value for key, value in described.items() if key not in shared}
-        return own | {"kind": kind, "analysis": self.analysis.name, "page": self.analysis.page, "files": files}
-
-    def _figure(self, name: str, format: str) -> bytes:
-        provenance = self._describe("figure", name, format)
-        return figure_bytes(self.findings.figures[name], format, self.order.how, provenance=provenance)
-
-    def _table(self, name: str, format: str) -> bytes:
-        caption = self._describe("table", name, format)["caption"]
-        return table_bytes(self.findings.tables[name], format, caption=caption)
-
-    def _describe(self, kind: str, name: str, format: str) -> dict[str, Any]:
-        how = self.order.how
-        options: dict[str, object] = {"format": format}
-        if kind == "figure":
-            options |= {"width": how.width, "style": how.style}
-        command = command_line(kind, name, given_parameters(self.selection, self.chosen), **options)
-        described = describe_item(
-            self.database,
-            self.analysis,
-            self.findings,
-            name=name,
-            selection=self.selection,
-            chosen=self.chosen,
-            command=command,
-        )
-        return described | ({"title": self.analysis.tables[name]} if kind == "table" else {})
+def _write_one(folder: Path, answer: Answer, kind: str, name: str, formats: Sequence[str]) -> dict[str, Any]:
+    place = folder / f"{kind}s"
+    place.mkdir(exist_ok=True)
+    files = {}
+    for format in formats:
+        content = answer.content(kind, name, format)
+        path = place / file_name(name, kind, format, synthetic=answer.database.synthetic)
+        path.write_bytes(content)
+        files[f"{kind}s/{path.name}"] = hashlib.sha256(content).hexdigest()
+    listed = answer.listed(kind, name, formats[0], files)
+    _write(place / f"{name}.caption.txt", listed["caption"] + "\n")
+    return listed
 
 
 def _manifest(
@@ -261,42 +224,6 @@ def _manifest(
         "items": items,
         "skipped": skipped,
     }
-
-
-def _captions(items: Iterable[dict[str, Any]], *, synthetic: bool) -> str:
-    lines = ["# Captions", "", "Drafts: the finding, its interval and n as computed. Edit before use."]
-    if synthetic:
-        lines += ["", "SYNTHETIC data: no number here is a result of the study."]
-    for one in items:
-        lines += [
-            "",
-            f"## {one['kind'].capitalize()} {one['name']}",
-            "",
-            one["caption"],
-            "",
-            f"Made by `{one['command']}`",
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def _methods(
-    asked: Iterable[tuple[Analysis, Selection, Parameters]], items: Iterable[dict[str, Any]], manifest: dict[str, Any]
-) -> str:
-    """Return one paragraph of methods per page."""
-    exported = {one["analysis"] for one in items}
-    pages: dict[str, list[str]] = {}
-    for analysis, _, _ in asked:
-        if analysis.name in exported and analysis.method:
-            pages.setdefault(analysis.page, []).append(" ".join(analysis.method.split()))
-    versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
-    lines = [
-        "# Methods",
-        "",
-        f"Computed with {manifest['software']} ({versions}); data {manifest['data_sha256'][:12]}.",
-    ]
-    for page, methods in pages.items():
-        lines += ["", f"## {page}", "", " ".join(methods)]
-    return "\n".join(lines) + "\n"
 
 
 def _write(path: Path, text: str) -> None:

@@ -69,9 +69,10 @@ def describe_item(
     selection: Selection,
     chosen: Parameters,
     command: str,
+    kind: str = "figure",
 ) -> dict[str, Any]:
     """Return the provenance of one figure or table: the source, what was asked, and how to make it again."""
-    what = analysis.figures.get(name) or analysis.tables.get(name, name)
+    what = (analysis.figures if kind == "figure" else analysis.tables).get(name) or name
     return {
         "name": name,
         "title": what,

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dashboard.export.archive import zip_bytes
 from dashboard.vocabulary import Refused, column, format_number, unknown_name
 
 if TYPE_CHECKING:
@@ -262,10 +263,6 @@ def _fixed_zip(content: bytes) -> bytes:
     import io
     import zipfile
 
-    fixed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(fixed, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in sorted(old.namelist(), key=lambda one: (one != "[Content_Types].xml", one)):
-            entry = zipfile.ZipInfo(name, date_time=(2000, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, old.read(name))
-    return fixed.getvalue()
+    with zipfile.ZipFile(io.BytesIO(content)) as old:
+        names = sorted(old.namelist(), key=lambda one: (one != "[Content_Types].xml", one))
+        return zip_bytes((name, old.read(name)) for name in names)

@@ -1,4 +1,7 @@
-"""The quiet row below an analysis: Data, How this is computed, Download, Copy link. Nothing is made before it is asked."""
+"""The quiet row below an analysis: Data, How this is computed, Download, Copy link, Add to export.
+
+Nothing is made before it is asked.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,37 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from dashboard.analyses.findings import Analysis, Drawing, Findings, Parameters, Selection
+from dashboard.analyses.findings import Analysis, Findings, Parameters, Selection
 from dashboard.export import table_bytes
 from dashboard.ui import address, cache
+from dashboard.ui.export_basket import offer_to_basket
+from dashboard.ui.export_settings import STYLES, missing_browser
 from dashboard.ui.tables import show_table
 from dashboard.ui.text import plain
-from dashboard.vocabulary import Refused
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dashboard.export.figures import Print
 
-DATA, METHOD, DOWNLOAD, LINK = "Data", "How this is computed", "Download", "Copy link"
+DATA, METHOD, DOWNLOAD, LINK, ADD = "Data", "How this is computed", "Download", "Copy link", "Add to export"
 _FIGURE_TYPES = {
     "pdf": "application/pdf",
     "svg": "image/svg+xml",
     "png": "image/png",
     "html": "text/html",
     "json": "application/json",
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
 }
-_STYLES = {"ieee": "IEEE", "acm": "ACM", "nature": "Nature", "apa": "APA", "plain": "Plain"}
-_ICONS = {DATA: "table_view", METHOD: "function", DOWNLOAD: "download", LINK: "link"}
+_ICONS = {DATA: "table_view", METHOD: "function", DOWNLOAD: "download", LINK: "link", ADD: "add_shopping_cart"}
 
 
 def show_quiet_row(analysis: Analysis, findings: Findings, selection: Selection, chosen: Parameters) -> None:
     """Draw the row and the panel that is open."""
     opened = st.pills(
         f"More about: {analysis.question}",
-        [DATA, METHOD, DOWNLOAD, LINK],
+        [DATA, METHOD, DOWNLOAD, LINK, ADD],
         format_func=lambda name: f":material/{_ICONS[name]}: {name}",
         key=f"panel.{analysis.name}",
         label_visibility="collapsed",
@@ -50,8 +55,10 @@ def show_quiet_row(analysis: Analysis, findings: Findings, selection: Selection,
             _method(analysis, findings, selection, chosen)
         elif opened == DOWNLOAD:
             _download(analysis, findings, selection, chosen)
-        else:
+        elif opened == LINK:
             _link(analysis)
+        else:
+            offer_to_basket(analysis, findings, selection, chosen)
 
 
 def _data(analysis: Analysis, findings: Findings) -> None:
@@ -88,7 +95,11 @@ def _save_table(frame: pd.DataFrame, name: str) -> None:
 def _table_file(frame: pd.DataFrame, format: str) -> bytes:
     """Return a table, unrounded; a CSV begins with the mark by which spreadsheets know UTF-8."""
     content = table_bytes(frame, format)
-    return b"\xef\xbb\xbf" + content if format == "csv" else content
+    return _for_spreadsheets(content) if format == "csv" else content
+
+
+def _for_spreadsheets(content: bytes) -> bytes:
+    return b"\xef\xbb\xbf" + content
 
 
 def file_stem(name: str) -> str:
@@ -124,36 +135,25 @@ def _download(analysis: Analysis, findings: Findings, selection: Selection, chos
     if not findings.figures:
         st.caption("There is no figure here; the table is under Data.")
         return
-    missing = _missing_browser()
+    missing = missing_browser()
     how = _choose_print(analysis)
-    for name, drawing in findings.figures.items():
-        make = partial(_figure_file, analysis, findings, selection, chosen, name, drawing, how)
+    for name in findings.figures:
+        make = partial(_figure_file, analysis, findings, selection, chosen, name, how)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(plain(analysis.figures.get(name, name)), width="content")
             for format, mime in _FIGURE_TYPES.items():
                 st.download_button(
-                    format.upper(),
+                    "Parquet" if format == "parquet" else format.upper(),
                     partial(make, format),
                     f"{file_stem(name)}.{format}",
                     mime,
-                    key=f"{format}.{name}",
+                    key=f"figure_{format}.{name}",
                     on_click="ignore",
                     icon=":material/download:",
                     disabled=bool(missing) and format in ("pdf", "svg", "png"),
                 )
     if missing:
         st.caption(plain(missing))
-
-
-def _missing_browser() -> str:
-    """Return what to install before PDF, SVG and PNG can be made; empty where they can."""
-    from dashboard.export.browser import find_browser
-
-    try:
-        find_browser()
-    except Refused as reason:
-        return str(reason)
-    return ""
 
 
 def _choose_print(analysis: Analysis) -> Print:
@@ -167,7 +167,7 @@ def _choose_print(analysis: Analysis) -> Print:
         style = st.segmented_control(
             "Style",
             list(VENUES),
-            format_func=lambda one: _STYLES[one],
+            format_func=lambda one: STYLES[one],
             default="ieee",
             required=True,
             key=f"style.{analysis.name}",
@@ -181,20 +181,14 @@ def _figure_file(
     selection: Selection,
     chosen: Parameters,
     name: str,
-    drawing: Drawing,
     how: Print,
     format: str,
 ) -> bytes:
     """Return a figure as the command line writes it; made when asked for."""
-    from dashboard.export.figures import figure_bytes
-    from dashboard.export.provenance import command_line, describe_item, given_parameters
+    from dashboard.export.items import Answer
 
-    given = given_parameters(selection, chosen)
-    command = command_line("figure", name, given, format=format, width=how.width, style=how.style)
-    described = describe_item(
-        cache.database(), analysis, findings, name=name, selection=selection, chosen=chosen, command=command
-    )
-    return figure_bytes(drawing, format, how, provenance=described)
+    content = Answer(cache.database(), analysis, findings, selection, chosen, how).content("figure", name, format)
+    return _for_spreadsheets(content) if format == "csv" else content
 
 
 def _link(analysis: Analysis) -> None:

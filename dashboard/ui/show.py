@@ -40,7 +40,12 @@ logger = logging.getLogger("dashboard")
 
 
 def open_page(
-    title: str, answers: str, *, glossary: Sequence[str] = (), more: Sequence[tuple[str, str]] = ()
+    title: str,
+    answers: str,
+    *,
+    glossary: Sequence[str] = (),
+    more: Sequence[tuple[str, str]] = (),
+    stops: bool = True,
 ) -> Selection:
     """Draw the head of a page and return the selection that its analyses are about.
 
@@ -54,6 +59,8 @@ def open_page(
         Words of ``GLOSSARY`` that the page uses.
     more
         Further anchors of the menu after the analyses: ``(anchor, label)``.
+    stops
+        Whether the page ends here when the filters leave nothing; a page that asks nothing of them goes on.
     """
     selection = address.selection()
     st.title(title, anchor=False)
@@ -61,7 +68,8 @@ def open_page(
     if cache.counts(selection).conversations == 0:
         st.info("No conversation is left by these filters. Take one away, or reset them all.")
         st.button("Reset filters", key="reset.empty", type="primary", on_click=address.reset_filters)
-        st.stop()
+        if stops:
+            st.stop()
     _menu(title, glossary, more)
     return selection
 

@@ -72,6 +72,8 @@ class TestExport:
         assert others == {"manifest.json", "captions.md", "methods.md"}
         assert "figures/variance_components.pdf" in named and "tables/applicability.tex" in named
         assert "tables/ground_truth.csv" not in named
+        # What bears no mark inside bears it in its name.
+        assert "tables/applicability_SYNTHETIC.csv" in named and "figures/variance_components_SYNTHETIC.csv" in named
         assert json.loads((tmp_path / "a" / "manifest.json").read_text()) == json.loads(json.dumps(manifest))
 
     def test_everything_has_a_caption_and_the_command_that_makes_it_again(self, sample, sense7, tmp_path):
@@ -84,11 +86,11 @@ class TestExport:
         for one in manifest["items"]:
             assert "SYNTHETIC" in one["caption"] and one["caption"] in (tmp_path / "a" / "captions.md").read_text()
             assert one["selection"]["task"] == ["Ode to a potato"]
-        main = next(one for one in manifest["items"] if one["name"] == "applicability")
+        main = next(one for one in manifest["items"] if (one["kind"], one["name"]) == ("table", "applicability"))
         assert main["parameters"]["by"] == "model"
         status, out, _ = sense7(*shlex.split(main["command"])[1:])
         assert status == 0
-        assert out.encode() == (tmp_path / "a" / "tables" / "applicability.csv").read_bytes()
+        assert out.encode() == (tmp_path / "a" / "tables" / "applicability_SYNTHETIC.csv").read_bytes()
         docx.Document(tmp_path / "a" / "tables" / "applicability.docx")
 
     def test_what_the_data_lacks_is_skipped_and_listed(self, mapped_folder, tmp_path):
@@ -209,7 +211,7 @@ class TestCommands:
         assert status == 0
         assert json.loads(out)["items"][0]["name"] == "applicability"
         assert "applicability" in err
-        assert (tmp_path / "out" / "tables" / "applicability.csv").exists()
+        assert (tmp_path / "out" / "tables" / "applicability_SYNTHETIC.csv").exists()
 
 
 def test_formats_are_read_once_each_and_in_order():

@@ -12,7 +12,9 @@ import xml.etree.ElementTree as ElementTree
 import zlib
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -20,6 +22,7 @@ from dashboard.analyses import registry
 from dashboard.analyses.findings import Drawing, Selection, run_analysis
 from dashboard.database import connect
 from dashboard.export import browser
+from dashboard.export.figure_data import figure_data_bytes, figure_frame
 from dashboard.export.figures import FIGURE_FORMATS, VENUES, Print, draw_for_print, figure_bytes, read_print
 from dashboard.export.provenance import describe_item
 from dashboard.figures.template import PIXELS_PER_MM, blank_figure
@@ -39,14 +42,15 @@ def chromium_here():
         pytest.skip(str(reason))
 
 
-def draw_bar(*, template, name, value):
+def draw_bar(frame, *, template):
     figure = blank_figure(template, height=200.4)
-    figure.add_trace(go.Bar(x=[name], y=[value], name="bar"))
+    figure.add_trace(go.Bar(x=frame["name"], y=frame["value"], name="bar"))
     return figure
 
 
 def bar(name="one", value=1.0):
-    return Drawing(draw=draw_bar, arguments={"name": name, "value": value}, alt="A bar.")
+    frame = pd.DataFrame({"name": [name], "value": [value]})
+    return Drawing(draw=draw_bar, arguments={"frame": frame}, alt="A bar.")
 
 
 def provenance(**other):
@@ -156,6 +160,31 @@ def test_json_is_a_figure_again_with_its_provenance():
     assert figure.layout.meta["provenance"]["data_sha256"] == "abc"
 
 
+class TestData:
+    def test_csv_and_parquet_hold_what_the_figure_is_drawn_from(self):
+        drawing = bar("=1+1", 1 / 3)
+        csv = pd.read_csv(io.BytesIO(make("csv", drawing=drawing)))
+        assert csv["name"].tolist() == ["'=1+1"] and csv["value"].tolist() == [1 / 3]
+        parquet = make("parquet", drawing=drawing, data_sha256="abc")
+        assert pd.read_parquet(io.BytesIO(parquet)).equals(drawing.arguments["frame"])
+        told = pq.read_schema(io.BytesIO(parquet)).metadata[b"provenance"]
+        assert json.loads(told)["data_sha256"] == "abc"
+
+    def test_several_frames_stand_below_each_other_and_say_which_they_are(self):
+        frames = {"one": pd.DataFrame({"x": [1, 2]}), "none": pd.DataFrame({"x": []})}
+        drawing = Drawing(draw_bar, {"frame": pd.DataFrame({"x": ["a"], "y": [0.5]}), "more": frames}, alt="")
+        found = figure_frame(drawing)
+        assert found["part"].tolist() == ["frame", "more: one", "more: one"]
+        assert found["x"].tolist() == ["a", "1", "2"]
+        assert found["y"].isna().tolist() == [False, True, True]
+        assert figure_data_bytes(drawing, "parquet", provenance={})
+
+    def test_an_empty_frame_is_a_table_and_none_is_told(self):
+        assert figure_frame(Drawing(draw_bar, {"frame": pd.DataFrame({"x": []})}, alt="")).columns.tolist() == ["x"]
+        with pytest.raises(Refused, match="no data of its own"):
+            figure_frame(Drawing(draw_bar, {"value": 1}, alt=""))
+
+
 @pytest.mark.parametrize("format", FIGURE_FORMATS)
 def test_the_same_figure_gives_the_same_bytes(format):
     first = make(format)
@@ -188,7 +217,7 @@ class TestTrouble:
         for format in ("pdf", "svg", "png"):
             with pytest.raises(Refused, match="/nowhere/chromium.*apt-get install chromium"):
                 make(format)
-        assert make("html") and make("json")
+        assert make("html") and make("json") and make("csv") and make("parquet")
 
     @pytest.mark.parametrize("script", ["exec sleep 600", "exit 1"], ids=["hangs", "ends at once"])
     def test_a_browser_that_fails_ends_in_an_error_and_the_next_one_works(self, script, monkeypatch, tmp_path):
@@ -259,6 +288,9 @@ def test_every_figure_of_every_analysis_can_be_printed(answers):
             described = describe_item(
                 data, one, findings, name=figure_name, selection=Selection(), chosen=one.parameters(), command="sense7"
             )
+            data_of_it = pd.read_csv(io.BytesIO(figure_bytes(drawing, "csv", Print(), provenance=described)))
+            if len(data_of_it) != len(figure_frame(drawing)):
+                faults.append(f"{figure_name}: its data has another number of rows when read again")
             svg = figure_bytes(drawing, "svg", Print(), provenance=described).decode()
             if "<image" in svg or "SYNTHETIC" not in svg.split("</metadata>")[1]:
                 faults.append(f"{figure_name} holds a picture or no mark of synthetic data")
