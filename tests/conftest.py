@@ -10,13 +10,16 @@ import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
+# First, since it sets numpy's threads, which are read when numpy is first imported.
+import dashboard  # noqa: F401  # isort: skip
+
 import pyarrow as pa
 import pytest
 from hypothesis import settings
 
 from dashboard.database import connect
 from dashboard.intake.dataset import SCHEMAS, SENSE7_SCALES, Dataset, counts_of, scales_table, write_dataset
-from dashboard.paths import APP, ROOT, SAMPLE
+from dashboard.paths import ROOT, SAMPLE, SERVER
 
 # Random things take a seed, the tests' too: a run repeats itself. SENSE7_EXPLORE=1 draws anew, to search further.
 settings.register_profile("repeatable", derandomize=True, database=None)
@@ -245,7 +248,7 @@ def start_server(folder, log, environment):
         port = found.getsockname()[1]
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "streamlit", "run", str(APP), "--server.port", str(port)),
+            *(sys.executable, "-m", "streamlit", "run", str(SERVER), "--server.port", str(port)),
             *("--server.headless", "true", "--server.address", "127.0.0.1", "--server.showEmailPrompt", "false"),
         ],
         cwd=ROOT,
