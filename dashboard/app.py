@@ -1,13 +1,12 @@
-"""The dashboard's entry: navigation only. Started by ``sense7 run``."""
+"""The dashboard's entry: navigation only. ``sense7 run`` serves it through ``server.py``."""
 
 import streamlit as st
 
 from dashboard.ui.address import existing_pages
-from dashboard.ui.frame import ICON, page_column, show_frame, warm_up
+from dashboard.ui.frame import ICON, page_column, show_frame
 from dashboard.ui.show import guarded
 
 st.set_page_config(page_title="SENSE-7 dashboard", page_icon=str(ICON), layout="wide", initial_sidebar_state=270)
-warm_up()
 pages = [st.Page(file, title=title, default=index == 0) for index, (title, file) in enumerate(existing_pages())]
 page = st.navigation(pages, position="hidden")
 with page_column():

@@ -14,6 +14,7 @@ SAMPLE = ROOT / "data" / "sample"
 MAPPINGS = ROOT / "data" / "mappings"
 STREAMLIT_CONFIG = ROOT / ".streamlit" / "config.toml"
 APP = PACKAGE / "app.py"
+SERVER = PACKAGE / "server.py"
 MANIFEST = "manifest.json"
 
 

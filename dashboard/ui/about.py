@@ -13,10 +13,17 @@ from dashboard.ui.text import plain
 
 ANCHORS = (("import_notes", "What import noted"), ("cite", "How to cite"), ("licence", "Licence"))
 _SHOWN = 200
+_ENTRIES = (
+    ("paper", "The paper that introduced SENSE-7: Suh et al., arXiv 2509.16437", PAPER),
+    ("data", "Its data: Suh et al., SENSE-7 dataset", DATA),
+    ("follow_up", "The follow-up study of the same conversations: Shayegani et al., arXiv 2511.03143", FOLLOW_UP),
+    ("software", "This software, for the figures and numbers", SOFTWARE),
+)
 
 
+@st.fragment
 def show_about() -> None:
-    """Draw import notes, citations and licences."""
+    """Draw import notes, citations and licences; what is folded is drawn when it is opened."""
     manifest = cache.database().manifest
     st.header("What import noted", anchor="import_notes")
     _import_notes(manifest)
@@ -45,8 +52,8 @@ def _import_notes(manifest: Mapping[str, Any]) -> None:
         ("sha256 of the tables", manifest.get("data_sha256")),
         ("Written by", ", ".join(f"{name} {version}" for name, version in manifest.get("software", {}).items())),
     ]
-    with st.expander("Where the tables come from"):
-        for name, value in origin:
+    with st.expander("Where the tables come from", key="about.origin", on_change="rerun") as drawer:
+        for name, value in origin if drawer.open else ():
             if value:
                 st.text(f"{name}: {value}")
 
@@ -55,14 +62,10 @@ def _citations(manifest: Mapping[str, Any]) -> None:
     if manifest.get("citation"):
         st.caption("This data")
         st.code(str(manifest["citation"]), language=None, wrap_lines=True)
-    st.caption("The paper that introduced SENSE-7")
-    st.code(PAPER, language="bibtex")
-    st.caption("Its data")
-    st.code(DATA, language="bibtex")
-    st.caption("The follow-up study of the same conversations")
-    st.code(FOLLOW_UP, language="bibtex")
-    st.caption("This software")
-    st.code(SOFTWARE, language="bibtex")
+    for key, title, entry in _ENTRIES:
+        with st.expander(title, key=f"about.{key}", on_change="rerun") as drawer:
+            if drawer.open:
+                st.code(entry, language="bibtex")
 
 
 def _licences(manifest: Mapping[str, Any]) -> None:

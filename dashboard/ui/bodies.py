@@ -90,19 +90,24 @@ def show_checks(findings: Findings) -> None:
         show_markdown_table(pd.DataFrame(rows), alt="Checks that found something")
     passed = table[table["severity"] == "ok"]
     if len(passed):
-        with st.expander(f"{len(passed)} checks that found nothing"):
-            for detail in passed["detail"]:
-                st.markdown(f"{_SEVERITY['ok']} {plain(detail)}")
+        label = f"{len(passed)} checks that found nothing"
+        with st.expander(label, key="data_quality.passed", on_change="rerun") as drawer:
+            if drawer.open:
+                st.markdown("\n".join(f"- {_SEVERITY['ok']} {plain(detail)}" for detail in passed["detail"]))
 
 
 def show_codebook(findings: Findings) -> None:
-    """Draw a card of columns per table, and the wording of every measure."""
+    """Draw a card of columns per table, and the wording of every measure; each is drawn when it is opened."""
     measures = findings.tables[f"{findings.name}.measures"]
-    with st.expander(f"{len(measures)} measures: scale and wording", expanded=False):
-        _measures(measures)
+    label = f"{len(measures)} measures: scale and wording"
+    with st.expander(label, key="codebook.measures", on_change="rerun") as drawer:
+        if drawer.open:
+            _measures(measures)
     for table, columns in findings.table.groupby("table", sort=False):
-        with st.expander(f"{plain(table)}: {len(columns)} columns", expanded=False):
-            _cards(columns.drop(columns="table"), alt=f"Columns of {table}")
+        label = f"{plain(table)}: {len(columns)} columns"
+        with st.expander(label, key=f"codebook.{table}", on_change="rerun") as drawer:
+            if drawer.open:
+                _cards(columns.drop(columns="table"), alt=f"Columns of {table}")
 
 
 def _measures(measures: pd.DataFrame) -> None:

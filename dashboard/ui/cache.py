@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -122,9 +123,15 @@ def _levels(_data: Database, key: str) -> dict[str, list[str]]:
 
 def outcomes() -> Mapping[str, str]:
     """Return the outcomes of the data with their labels, in display order."""
-    table = scales()
+    data = database()
+    return _outcomes(data, data_key(data))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _outcomes(_data: Database, key: str) -> Mapping[str, str]:
+    table = _scales(_data, key)
     rated = table[table["kind"] == "rating"]
-    return dict(zip(rated["measure"], rated["label"], strict=True))
+    return MappingProxyType(dict(zip(rated["measure"], rated["label"], strict=True)))
 
 
 def scales() -> pd.DataFrame:

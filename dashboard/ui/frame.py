@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,15 +15,7 @@ from dashboard.ui.show import guarded
 from dashboard.ui.text import plain
 
 ICON = Path(__file__).resolve().parent / "icon.svg"
-
-
 COLUMN_PIXELS = 940
-
-
-def warm_up() -> None:
-    """Load the drawing library beside the first page's queries: it takes longer than all of them."""
-    if "plotly.graph_objects" not in sys.modules:
-        threading.Thread(target=importlib.import_module, args=("plotly.graph_objects",), daemon=True).start()
 
 
 @contextmanager

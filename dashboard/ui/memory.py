@@ -22,9 +22,14 @@ _ANSWERS = 200
 _ANSWER_ROWS = 20_000
 
 
+def is_held(database: Database) -> bool:
+    """Return whether the data is small enough to be held in memory."""
+    return int(database.manifest.get("counts", {}).get("messages") or 0) <= HELD_ROWS
+
+
 def hold_in_memory(database: Database) -> Database:
     """Return the database, held in memory where it is small; its answers are the same."""
-    if int(database.manifest.get("counts", {}).get("messages") or 0) > HELD_ROWS:
+    if not is_held(database):
         return database
     connection = database.connection
     marts = [one.name for one in layers() if not one.parameters and (QUERIES / "marts" / f"{one.name}.sql").is_file()]

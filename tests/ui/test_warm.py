@@ -1,0 +1,41 @@
+"""The server has the first page's answers on their way before its first reader."""
+
+import pytest
+
+from dashboard.analyses import on_page
+from dashboard.analyses.findings import Selection
+from dashboard.paths import SAMPLE
+from dashboard.ui import cache, memory
+from dashboard.ui.warm import warm_up
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """Start with empty caches; afterwards any analysis that is not remembered fails."""
+    monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
+    cache.st.cache_resource.clear()
+
+    def close():
+        monkeypatch.setattr(cache, "run_analysis", lambda *_: pytest.fail("asked anew"))
+        monkeypatch.setattr(cache.claims, "analyse", lambda *_, **__: pytest.fail("asked anew"))
+
+    yield close
+    cache.st.cache_resource.clear()
+
+
+def test_everything_the_first_page_asks_is_remembered(fresh):
+    warm_up()
+    fresh()
+    for one in on_page("Overview"):
+        assert cache.analyse(one.name, Selection(), one.parameters()).name == one.name
+
+
+def test_large_data_is_opened_only(fresh, monkeypatch):
+    monkeypatch.setattr(memory, "HELD_ROWS", 0)
+    fresh()
+    warm_up()
+
+
+def test_a_folder_that_is_not_ours_is_left_to_the_page(fresh, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENSE7_DATA", str(tmp_path))
+    warm_up()
