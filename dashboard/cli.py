@@ -94,12 +94,16 @@ def run(
     from dashboard.database import read_manifest
 
     folder = _folder(data)
-    read_manifest(folder)
+    manifest = read_manifest(folder)
+    _check_port(port)
+    title = manifest.get("title") or folder.name
+    # Looked at in a browser, so it goes with progress, not with results.
+    _say(f"{title}: the dashboard is at http://localhost:{port}. Ctrl-C stops it.")
     os.environ["SENSE7_DATA"] = str(folder)
     # Streamlit reads .streamlit/config.toml from its working directory.
     os.chdir(paths.ROOT)
     arguments = [
-        *(sys.executable, "-m", "streamlit", "run", str(paths.APP)),
+        *(sys.executable, "-m", "streamlit", "run", str(paths.SERVER)),
         *("--server.port", str(port), "--server.headless", "true" if headless else "false"),
         *("--server.showEmailPrompt", "false"),
     ]
@@ -109,6 +113,19 @@ def run(
     import subprocess
 
     raise typer.Exit(subprocess.run(arguments, check=False).returncode)
+
+
+def _check_port(port: int) -> None:
+    """Refuse a port that another program listens on; Streamlit would end without a sentence of ours."""
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
+        tried.settimeout(1)
+        if tried.connect_ex(("127.0.0.1", port)) == 0:
+            raise Refused(
+                f"The dashboard needs a port of its own; another program, perhaps a dashboard that is still running, "
+                f"answers at {port}. Stop it, or choose another port with --port."
+            )
 
 
 @app.command(name="import")

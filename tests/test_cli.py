@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -117,6 +118,11 @@ class TestRefusals:
         assert is_refusal(sense7("table", "ground_truth", "--data", tmp_path), "sense7 import", str(tmp_path))
         assert is_refusal(sense7("check", "--data", tmp_path / "absent", "--json"), "does not exist")
         assert is_refusal(sense7("run", "--data", tmp_path / "absent"), "sense7 import")
+
+    def test_a_port_that_is_taken(self, sense7):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            assert is_refusal(sense7("run", "--headless", "--port", port), str(port), "--port")
 
     def test_a_file_that_cannot_be_written_leaves_nothing(self, sense7, tmp_path):
         result = sense7("table", "ground_truth", "-o", tmp_path / "absent" / "x.csv")
