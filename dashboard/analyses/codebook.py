@@ -50,4 +50,5 @@ ANALYSIS = Analysis(
         "Filled is the share of cells that are not null. The number of distinct values is that of the first 1,000,000 rows. "
         "Examples are the most frequent values among the first 100,000 rows of a table."
     ),
+    whole_data=True,
 )

@@ -49,4 +49,5 @@ ANALYSIS = Analysis(
     analyse=analyse,
     tables={NAME: "Checks of keys, ranges, orphans, straight-lining, unrated and duplicate conversations"},
     method="The same checks as `sense7 check`: errors break the tables' promises, warnings are facts worth knowing.",
+    whole_data=True,
 )

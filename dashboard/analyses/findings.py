@@ -253,6 +253,8 @@ class Analysis:
         Literature.
     claims
         Claims of the papers that it checks.
+    whole_data
+        Whether it describes the whole data whatever is filtered.
     """
 
     name: str
@@ -266,6 +268,7 @@ class Analysis:
     method: str = ""
     references: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    whole_data: bool = False
 
     def parameter_fields(self) -> dict[str, dataclasses.Field[Any]]:
         """Return the declared parameters by name."""

@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# These describe the whole data whatever is filtered.
-WHOLE_DATA = frozenset({"codebook", "data_quality"})
-
-
 def database() -> Database:
     """Return the data folder that the environment names, opened once for all sessions.
 
@@ -72,7 +68,7 @@ def analyse(name: str, selection: Selection, parameters: Parameters) -> Findings
         When the data or the selection cannot answer.
     """
     data = database()
-    selection = Selection() if name in WHOLE_DATA else selection
+    selection = Selection() if analysis(name).whole_data else selection
     key = data_key(data) + _files_beside(data)
     return _analyse(data, key, data.public, name, selection, parameters)
 
@@ -92,7 +88,7 @@ def _analyse(
         return run_analysis(_data, analysis(name), selection, parameters)
 
     def remembered(data: Database, one: Analysis, chosen: Selection, own: Parameters) -> Findings:
-        return _analyse(data, key, public, one.name, Selection() if one.name in WHOLE_DATA else chosen, own)
+        return _analyse(data, key, public, one.name, Selection() if one.whole_data else chosen, own)
 
     check_selection(_data, selection)
     return claims.analyse(_data, selection, parameters, run=remembered)

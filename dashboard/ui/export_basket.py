@@ -87,7 +87,7 @@ def rename(number: int, title: str) -> None:
 
 def offer_to_basket(analysis: Analysis, findings: Findings, selection: Selection, chosen: Parameters) -> None:
     """Draw the panel that adds figures and tables of an analysis, as they are shown now."""
-    asked = Selection() if analysis.name in cache.WHOLE_DATA else selection
+    asked = Selection() if analysis.whole_data else selection
     offered = {
         **{("figure", name): f"Figure: {analysis.figures.get(name) or name}" for name in findings.figures},
         **{("table", name): f"Table: {analysis.tables.get(name) or name}" for name in findings.tables},
