@@ -30,7 +30,9 @@ _INSTALL = (
 _SEED = """
         <script>
             (function () {
-                let state = 7;
+                let state;
+                window.startRandom = function () { state = 7; };
+                window.startRandom();
                 Math.random = function () {
                     state = (state + 0x6d2b79f5) | 0;
                     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -40,6 +42,15 @@ _SEED = """
             })();
         </script>
 """
+# The page is loaded once for all figures, so each figure makes the start anew.
+_START_EACH = """
+        <script>
+            (function () {
+                const draw = kaleido_scopes.plotly;
+                kaleido_scopes.plotly = function (...given) { window.startRandom(); return draw(...given); };
+            })();
+        </script>
+    </head>"""
 _lock = threading.Lock()
 _running: list[_Browser] = []
 
@@ -151,13 +162,20 @@ class _Browser:
 
         class Page(PageGenerator):
             header = PageGenerator.header.replace("Kaleido-fier", "Figure") + _SEED
+            footer = PageGenerator.footer.replace("</head>", _START_EACH)
+
+        class OnePage(Kaleido):
+            async def _return_kaleido_tab(self, tab: Any) -> None:
+                # Kaleido loads its page, with all of Plotly, anew after each figure: that took most of the time.
+                tab.js_logger.reset()
+                await self.tabs_ready.put(tab)
 
         class Unhinted(Chromium):
             def get_cli(self) -> list[str]:
                 # Hinted widths depend on the screen: text would be measured otherwise than it is printed.
                 return [*super().get_cli(), "--font-render-hinting=none", "--disable-background-networking"]
 
-        self._kaleido = Kaleido(
+        self._kaleido = OnePage(
             timeout=None, path=str(self._path), page_generator=Page(mathjax=False), browser_cls=Unhinted
         )
         await self._kaleido.open()

@@ -10,6 +10,8 @@ from dashboard.vocabulary import Refused
 
 _INFO = re.compile(rb"(\d+) 0 obj\n<<(?:(?!endobj).)*?/CreationDate (?:(?!endobj).)*?>>\nendobj\n", re.DOTALL)
 _XREF_ENTRY = re.compile(rb"(\d{10})( \d{5} n )")
+_TAG = re.compile(r'<([\w:-]+)((?:\s+[\w:-]+="[^"]*")+)\s*(/?)>')
+_ATTRIBUTE = re.compile(r'[\w:-]+="[^"]*"')
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -51,8 +53,9 @@ def _pdf_text(text: str) -> bytes:
 
 
 def stamp_svg(content: bytes, *, width_mm: float, height_mm: float, title: str, description: str, data: str) -> bytes:
-    """Return an SVG with its size in millimetres, a title, a description and metadata."""
-    text = content.decode("utf-8")
+    """Return an SVG with its size in millimetres, a title, a description and metadata, and attributes in one order."""
+    # In which order Plotly sets attributes depends on what it drew before.
+    text = _TAG.sub(_in_order, content.decode("utf-8"))
     head, rest = re.match(r"(<svg\b[^>]*>)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     head = re.sub(r'\swidth="[^"]*"', f' width="{width_mm:.4g}mm"', head, count=1)
     head = re.sub(r'\sheight="[^"]*"', f' height="{height_mm:.4g}mm"', head, count=1)
@@ -61,6 +64,10 @@ def stamp_svg(content: bytes, *, width_mm: float, height_mm: float, title: str, 
         f'<metadata><provenance xmlns="urn:sense7-dashboard">{_xml(data)}</provenance></metadata>'
     )
     return (head + inside + rest).encode("utf-8")
+
+
+def _in_order(tag: re.Match[str]) -> str:
+    return f"<{tag[1]} {' '.join(sorted(_ATTRIBUTE.findall(tag[2])))}{tag[3]}>"
 
 
 def _xml(text: str) -> str:

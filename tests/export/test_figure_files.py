@@ -308,6 +308,24 @@ def test_every_figure_of_every_analysis_can_be_printed(answers):
     assert not faults
 
 
+def test_what_was_drawn_before_changes_nothing(answers):
+    """A dozen figures, legends and shapes among them, forwards in one browser and backwards in another."""
+    _, found = answers
+    drawings = [(name, drawing) for findings in found.values() for name, drawing in findings.figures.items()][::5]
+
+    def draw(wanted):
+        browser._stop()
+        return {
+            (name, format): figure_bytes(drawing, format, Print(dpi=96), provenance=provenance())
+            for name, drawing in wanted
+            for format in ("pdf", "svg", "png")
+        }
+
+    assert len(drawings) >= 12
+    first, second = draw(drawings), draw(drawings[::-1])
+    assert [key for key in first if first[key] != second[key]] == []
+
+
 @pytest.mark.parametrize("style", VENUES)
 def test_small_print_of_every_style_can_be_read(style):
     template = Print(style=style).template(synthetic=False)
