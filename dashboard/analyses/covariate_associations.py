@@ -49,7 +49,7 @@ def analyse(database: Database, selection: Selection, parameters: OutcomeParamet
         raise NotInThisData("covariates of participants (a sheet with one row per participant).")
     chosen = selection.query_parameters() | {"outcome": outcome}
     people = run_query(database, "participant_ratings", **chosen)
-    people, _ = with_shrunken_means(people, run_query(database, "conversation_sums", **chosen))
+    people, _ = with_shrunken_means(people, run_query(database, "rating_sums", **chosen))
     people = people[people["n_turns"] > 0]
     table = association_rows(people, covariates)
     if table.empty or table["p_value"].isna().all():

@@ -20,6 +20,7 @@ from dashboard.analyses.findings import (
     refuse_empty,
 )
 from dashboard.analyses.participant_ratings import refuse_without_participants
+from dashboard.analyses.rated_turns import outcome_sums
 from dashboard.database import Database
 from dashboard.figures.shares import draw_dependability
 from dashboard.queries import run_query
@@ -59,20 +60,20 @@ def analyse(database: Database, selection: Selection, parameters: DependabilityP
     refuse_empty(counts)
     chosen = selection.query_parameters()
     outcomes = run_query(database, "outcomes")
-    sums = run_query(database, "conversation_sums", **chosen)
-    sums = sums[sums["participant"].notna()]
-    own = sums[sums["outcome"] == first]
-    if own.empty:
+    parts = outcome_sums(run_query(database, "rating_sums", **chosen), outcomes, first)
+    own = parts.get(first)
+    if own is None:
         raise TooLittleData("No turn of this selection carries this rating. Take a filter away, or reset them all.")
     turns = float(parameters.turns or max(1, round(float(own["n"].median()))))
-    order = [first, *(name for name in outcomes["outcome"] if name != first)]
-    fits = {name: fit_components(conversation_sums(sums[sums["outcome"] == name])) for name in order}
+    fits = {
+        name: fit_components(conversation_sums(part, participant="participant_number")) for name, part in parts.items()
+    }
     needed = needed_rows(fits, turns)
     curves = curve_rows(fits, turns)
     labels = dict(zip(outcomes["outcome"], outcomes["label"], strict=True))
-    observed = float(own.groupby("participant").size().median())
+    observed = float(own.groupby("participant_number").size().median())
     headline = _headline(fits[first], labels[first], turns, observed)
-    seen = Counts(int(own["participant"].nunique()), len(own), int(own["n"].sum()))
+    seen = Counts(int(own["participant_number"].nunique()), len(own), int(own["n"].sum()))
     return Findings(
         name=NAME,
         headline=f"{headline}; {describe_counts(seen)}.",
@@ -82,7 +83,7 @@ def analyse(database: Database, selection: Selection, parameters: DependabilityP
             f"{labels[name]}: {fit.problem}" for name, fit in fits.items() if fit.problem and fit.n_observations
         ),
         counts=counts,
-        queries={"conversation_sums": chosen},
+        queries={"rating_sums": chosen},
     )
 
 

@@ -37,7 +37,7 @@ def analyse(database: Database, selection: Selection, parameters: OutcomeParamet
     people = run_query(database, NAME, **chosen)
     if not (people["n_turns"] > 0).any():
         raise TooLittleData("No turn of this selection carries this rating. Take a filter away, or reset them all.")
-    people, fitted = with_shrunken_means(people, run_query(database, "conversation_sums", **chosen))
+    people, fitted = with_shrunken_means(people, run_query(database, "rating_sums", **chosen))
     scale = run_query(database, "outcomes").set_index("outcome").loc[outcome]
     headline = _headline(people, fitted, str(scale["label"]))
     return Findings(
@@ -48,7 +48,7 @@ def analyse(database: Database, selection: Selection, parameters: OutcomeParamet
         warnings=_warnings(people, fitted),
         notes=_notes(people),
         counts=counts,
-        queries={NAME: chosen, "conversation_sums": chosen},
+        queries={NAME: chosen, "rating_sums": chosen},
     )
 
 
@@ -78,21 +78,26 @@ def with_shrunken_means(people: pd.DataFrame, sums: pd.DataFrame) -> tuple[pd.Da
     Parameters
     ----------
     people
-        One row per participant.
+        The report ``participant_ratings``: one row per participant of the selection, by name.
     sums
-        One row per conversation: participant, n, total, sum_squares.
+        The report ``rating_sums`` of the same selection: participant_number counts those rows.
 
     Returns
     -------
     tuple
         The table with three more columns, and the components that the predictions rest on.
     """
-    arranged = conversation_sums(sums)
+    import numpy as np
+
+    arranged = conversation_sums(sums, participant="participant_number")
     fitted = fit_components(arranged)
-    names = sorted(sums.loc[sums["participant"].notna(), "participant"].unique())
-    predicted = shrunken_means(fitted, arranged).assign(participant=names)
-    columns = ["participant", "shrunken_mean", "conf_low", "conf_high"]
-    return people.merge(predicted[columns], on="participant", how="left", validate="one_to_one"), fitted
+    predicted = shrunken_means(fitted, arranged)
+    place = np.unique(sums["participant_number"].dropna().to_numpy()).astype(int)
+    added = {}
+    for name in ("shrunken_mean", "conf_low", "conf_high"):
+        added[name] = np.full(len(people), np.nan)
+        added[name][place] = predicted[name]
+    return people.assign(**added), fitted
 
 
 def told_apart(people: pd.DataFrame, mean: float) -> int:

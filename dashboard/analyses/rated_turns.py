@@ -38,6 +38,22 @@ def read_turns(database: Database, chosen: dict[str, Any], scale: pd.Series) -> 
     return turns, units
 
 
+def outcome_sums(sums: pd.DataFrame, outcomes: pd.DataFrame, first: str) -> dict[str, pd.DataFrame]:
+    """Divide the report ``rating_sums`` by outcome: one row per conversation of a known participant.
+
+    Parameters
+    ----------
+    outcomes
+        The report ``outcomes``.
+    first
+        The outcome to stand first; the others follow in display order. Those without a rating are left out.
+    """
+    known = sums[sums["participant_number"].notna()]
+    names = outcomes["outcome"].tolist()
+    parts = {names[int(number)]: part for number, part in known.groupby("outcome_number", sort=True)}
+    return {name: parts[name] for name in (first, *(one for one in names if one != first)) if name in parts}
+
+
 @dataclass(frozen=True)
 class RatingMatrix:
     """All outcomes of each turn side by side.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dashboard.analyses.findings import (
@@ -15,26 +16,54 @@ from dashboard.analyses.findings import (
     choose_outcome,
     count_selection,
     describe_counts,
+    parameter,
     refuse_empty,
 )
 from dashboard.analyses.participant_ratings import refuse_without_participants
-from dashboard.analyses.rated_turns import read_turns
+from dashboard.analyses.rated_turns import outcome_sums, read_turns
 from dashboard.database import Database
 from dashboard.figures.shares import draw_components
 from dashboard.queries import run_query
+from dashboard.stats.bootstrap import N_BOOT, percentile_interval
+from dashboard.stats.progress import tell
 from dashboard.stats.spread import OneWay, brown_forsythe, one_way, one_way_of
-from dashboard.stats.variance_components import COMPONENTS, Components, conversation_sums, fit_components, profile_share
+from dashboard.stats.variance_bootstrap import bootstrap_shares
+from dashboard.stats.variance_components import (
+    COMPONENTS,
+    Components,
+    ConversationSums,
+    conversation_sums,
+    fit_components,
+)
+from dashboard.stats.variance_profile import profile_share
 from dashboard.vocabulary import TooLittleData, format_interval, format_p, format_percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAME = "variance_components"
-FIXED = ("task", "model")
+FIXED = {"task": "task_number", "model": "model_number"}
 LEAST_TURNS = 4
+PROFILE, BOOTSTRAP = "profile", "bootstrap"
 
 
-def analyse(database: Database, selection: Selection, parameters: OutcomeParameters) -> Findings:
+@dataclass(frozen=True)
+class ComponentParameters(OutcomeParameters):
+    """Which intervals the shares have."""
+
+    intervals: str = parameter(
+        PROFILE,
+        label="Intervals",
+        help="Profile intervals take components to be normal; the bootstrap of whole participants does not, and takes long.",
+        choices=(PROFILE, BOOTSTRAP),
+        more=True,
+    )
+    n_boot: int = parameter(
+        N_BOOT, label="Bootstrap samples", help="Samples of whole participants.", minimum=50, maximum=20_000, more=True
+    )
+
+
+def analyse(database: Database, selection: Selection, parameters: ComponentParameters) -> Findings:
     """Divide the variance of every outcome, with and without task and model fixed."""
     first = choose_outcome(database, parameters.outcome)
     refuse_without_participants(database)
@@ -42,31 +71,24 @@ def analyse(database: Database, selection: Selection, parameters: OutcomeParamet
     refuse_empty(counts)
     chosen = selection.query_parameters()
     outcomes = run_query(database, "outcomes")
-    sums = run_query(database, "conversation_sums", **chosen)
-    sums = sums[sums["participant"].notna()]
-    if sums.empty:
+    parts = outcome_sums(run_query(database, "rating_sums", **chosen), outcomes, first)
+    if not parts:
         raise TooLittleData("No turn of this selection carries a rating. Take a filter away, or reset them all.")
-    order = [first, *(name for name in outcomes["outcome"] if name != first)]
-    parts = {name: sums[sums["outcome"] == name] for name in order}
-    fits = {name: fit_components(conversation_sums(part)) for name, part in parts.items() if len(part)}
-    if first not in fits:
+    if first not in parts:
         raise TooLittleData("No turn of this selection carries this rating. Take a filter away, or reset them all.")
-    components = component_rows(fits)
+    sums = {name: conversation_sums(part, participant="participant_number") for name, part in parts.items()}
+    fits = {name: fit_components(one) for name, one in sums.items()}
+    components = component_rows(fits, _ends(fits, sums, parameters))
     labels = dict(zip(outcomes["outcome"], outcomes["label"], strict=True))
     scale = outcomes.set_index("outcome").loc[first]
     companions = _companions(database, chosen | {"outcome": first}, scale, parts[first])
-    fixed = [name for name in FIXED if parts[first][name].nunique() > 1]
+    fixed = [name for name, column in FIXED.items() if parts[first][column].nunique() > 1]
     tables = {NAME: components, f"{NAME}.companions": companions}
     if fixed:
-        adjusted = {
-            name: fit_components(conversation_sums(part, factors=tuple(fixed)))
-            for name, part in parts.items()
-            if len(part)
-        }
-        tables[f"{NAME}.adjusted"] = adjusted_rows(fits, adjusted)
+        tables[f"{NAME}.adjusted"] = adjusted_rows(fits, _adjusted(parts, fixed))
     headline = _headline(components, fits[first], labels[first])
     one = parts[first]
-    seen = Counts(int(one["participant"].nunique()), len(one), int(one["n"].sum()))
+    seen = Counts(int(one["participant_number"].nunique()), len(one), int(one["n"].sum()))
     return Findings(
         name=NAME,
         headline=f"{headline}; {describe_counts(seen)}.",
@@ -75,25 +97,47 @@ def analyse(database: Database, selection: Selection, parameters: OutcomeParamet
         warnings=_warnings(fits, labels),
         notes=_notes(companions, tables.get(f"{NAME}.adjusted"), first, fixed),
         counts=counts,
-        queries={"conversation_sums": chosen},
+        queries={"rating_sums": chosen, "rated_turns": chosen | {"outcome": first}},
     )
 
 
-def component_rows(fits: dict[str, Components]) -> pd.DataFrame:
-    """Return one row per outcome and component: variance, share, profile interval of the share, and n."""
+def _adjusted(parts: dict[str, pd.DataFrame], fixed: list[str]) -> dict[str, Components]:
+    """Fit every outcome with factors held fixed."""
+    factors = tuple(FIXED[name] for name in fixed)
+    found = {}
+    for place, (name, part) in enumerate(parts.items()):
+        tell("components with task and model fixed", place, len(parts))
+        found[name] = fit_components(conversation_sums(part, participant="participant_number", factors=factors))
+    return found
+
+
+def _ends(
+    fits: dict[str, Components], sums: dict[str, ConversationSums], parameters: ComponentParameters
+) -> dict[str, list[tuple[float, float]]]:
+    """Return the interval of each component's share by outcome, in the order of ``COMPONENTS``."""
+    if parameters.intervals == PROFILE:
+        return {name: [profile_share(fitted, one) for one in COMPONENTS] for name, fitted in fits.items()}
+    found = {}
+    for place, (name, fitted) in enumerate(fits.items(), start=1):
+        what = f"bootstrap of outcome {place} of {len(fits)}"
+        draws = bootstrap_shares(fitted, sums[name], n_boot=parameters.n_boot, what=what)
+        found[name] = [percentile_interval(column, n_groups=fitted.n_participants) for column in draws.T]
+    return found
+
+
+def component_rows(fits: dict[str, Components], ends: dict[str, list[tuple[float, float]]]) -> pd.DataFrame:
+    """Return one row per outcome and component: variance, share, the share's interval, and n."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
     for outcome, fitted in fits.items():
-        for component in COMPONENTS:
-            known = fitted.fit is not None
-            low, high = profile_share(fitted, component)
+        for component, (low, high) in zip(COMPONENTS, ends[outcome], strict=True):
             rows.append(
                 {
                     "outcome": outcome,
                     "component": component,
                     "variance": getattr(fitted, component),
-                    "share": fitted.share(component) if known else math.nan,
+                    "share": fitted.share(component) if fitted.fit is not None else math.nan,
                     "conf_low": low,
                     "conf_high": high,
                     "n_observations": fitted.n_observations,
@@ -130,12 +174,12 @@ def _companions(database: Database, chosen: dict[str, Any], scale: pd.Series, su
     """Return textbook companions, which take turns or conversations as independent."""
     import pandas as pd
 
-    person = sums.groupby("participant")[["total", "n", "sum_squares"]].sum()
+    person = sums.groupby("participant_number")[["total", "n", "sum_squares"]].sum()
     simple = one_way(*(person[name].to_numpy() for name in ("total", "n", "sum_squares")))
     turns, _ = read_turns(database, chosen, scale)
     equal = brown_forsythe(turns.value, turns.unit)
     long = sums[sums["n"] >= LEAST_TURNS]
-    spreads = one_way_of(long["std_dev"].to_numpy(), pd.factorize(long["participant"])[0]) if len(long) else None
+    spreads = one_way_of(long["std_dev"].to_numpy(), pd.factorize(long["participant_number"])[0]) if len(long) else None
     rows = [
         _companion("icc1", simple.icc1, simple, "ICC(1), one-way, turns as independent"),
         _companion("brown_forsythe", equal.statistic, equal, "equal spread of participants, turns as independent"),
@@ -239,7 +283,7 @@ ANALYSIS = Analysis(
     position=5,
     question="How much of a rating is the person?",
     analyse=analyse,
-    parameters=OutcomeParameters,
+    parameters=ComponentParameters,
     tables={
         NAME: "Variance between participants, conversations and turns, per outcome",
         f"{NAME}.adjusted": "The same with task and model fixed",
@@ -251,7 +295,8 @@ ANALYSIS = Analysis(
         "residual, measurement error included. Shares are of the sum of the three. The participant's share is the "
         "correlation of two ratings of one person in different conversations; participant and conversation together are "
         "that of two turns of one conversation. Intervals are **profile intervals** of the share: where the deviance, "
-        "minimised over how the rest divides, rises by 3.84. Outcomes rest on the turns on which each is rated, "
+        "minimised over how the rest divides, rises by 3.84; or, on demand, percentiles of a seeded **bootstrap** of whole "
+        "participants, which does not take the components to be normal. Outcomes rest on the turns on which each is rated, "
         "and not being applicable is not random. *With task and model fixed* is a second table. ICC(1), "
         "Brown–Forsythe and the ICC of conversation SDs take turns or conversations as independent; they are companions, not "
         "the answer. Ratings are ordinal and treated as interval; tasks are self-chosen."

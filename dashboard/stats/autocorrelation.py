@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.stats.nested_intercepts import NestedIntercepts
+from dashboard.stats.nested_intercepts import NestedIntercepts, Optimum
+from dashboard.stats.progress import tell
 from dashboard.stats.response_styles import Turns
 
 _LIMIT = 0.98
@@ -60,15 +61,16 @@ def fit_autocorrelation(turns: Turns) -> Autocorrelation:
     problem = _problem(unit, conversation, value, n_pairs)
     if problem:
         return _none(n_pairs, problem)
-    curve = _curve(unit, np.cumsum(~follows) - 1, value, follows, gap)
+    curve = _Curve(unit, np.cumsum(~follows) - 1, value, follows, gap)
     from scipy.optimize import minimize_scalar
     from scipy.special import chdtrc
 
-    found = minimize_scalar(curve, bounds=(-_LIMIT, _LIMIT), method="bounded", options={"xatol": 1e-7})
+    without = curve(0.0)
+    found = minimize_scalar(curve, bounds=(-_LIMIT, _LIMIT), method="bounded", options={"xatol": 1e-6})
     if not math.isfinite(found.fun):
         return _none(n_pairs, "The autocorrelation could not be estimated here.")
-    phi, deviance, without = float(found.x), float(found.fun), curve(0.0)
-    low, high = (_end(curve, phi, limit, deviance + _CHI2_95) for limit in (-_LIMIT, _LIMIT))
+    phi, deviance = float(found.x), float(found.fun)
+    low, high = (_end(curve, phi, limit, deviance) for limit in (-_LIMIT, _LIMIT))
     p_value = float(chdtrc(1, max(without - deviance, 0.0)))
     return Autocorrelation(phi, low, high, -deviance / 2, -without / 2, p_value, n_pairs)
 
@@ -89,31 +91,65 @@ def _problem(unit: np.ndarray, conversation: np.ndarray, value: np.ndarray, n_pa
     return ""
 
 
-def _curve(
-    unit: np.ndarray, conversation: np.ndarray, value: np.ndarray, follows: np.ndarray, gap: np.ndarray
-) -> Callable[[float], float]:
-    """Return the deviance as a function of φ, minimised over the variances."""
-    n_conversations = int(conversation[-1]) + 1
-    owner = np.unique(unit[~follows], return_inverse=True)[1]
-    previous = np.r_[0.0, value[:-1]]
-    ones = np.ones((n_conversations, 1))
+class _Curve:
+    """The deviance as a function of φ, minimised over the variances.
 
-    def curve(phi: float) -> float:
-        carried = np.where(follows, np.sign(phi) ** gap * np.abs(phi) ** gap, 0.0)
-        spread = np.sqrt(1 - carried**2)
-        one, whitened = (1 - carried) / spread, (value - carried * previous) / spread
-        n, total, squares = (
-            np.bincount(conversation, part, n_conversations) for part in (one**2, one * whitened, whitened**2)
+    What φ whitens are sums over the turns of a conversation that lie one gap behind the turn before: they are summed once,
+    and each φ costs a few operations per conversation, however many turns there are.
+    """
+
+    def __init__(
+        self, unit: np.ndarray, conversation: np.ndarray, value: np.ndarray, follows: np.ndarray, gap: np.ndarray
+    ) -> None:
+        value = value - value.mean()
+        before = np.where(follows, np.r_[0.0, value[:-1]], 0.0)
+        self._gaps, place = np.unique(np.where(follows, gap, 0.0), return_inverse=True)
+        keys, row = np.unique(conversation * len(self._gaps) + place, return_inverse=True)
+        parts = (np.ones(len(value)), value, before, value**2, value * before, before**2)
+        self._sums = np.vstack([np.bincount(row, part, len(keys)) for part in parts])
+        self._gap = keys % len(self._gaps)
+        owner = keys // len(self._gaps)
+        self._starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
+        self._owner = np.unique(unit[~follows], return_inverse=True)[1]
+        self._n = len(value)
+        self._last: Optimum | None = None
+
+    def __call__(self, phi: float) -> float:
+        tell("autocorrelation")
+        # The first turn of a conversation follows nothing: gap 0 carries nothing over.
+        power = np.where(self._gaps > 0, np.sign(phi) ** self._gaps * np.abs(phi) ** self._gaps, 0.0)
+        carried = power[self._gap]
+        n, y, x, yy, xy, xx = self._sums
+        own = np.vstack(
+            [
+                n * (1 - carried) / (1 + carried),
+                (y - carried * x) / (1 + carried),
+                (yy - 2 * carried * xy + carried**2 * xx) / (1 - carried**2),
+            ]
         )
-        found = NestedIntercepts(owner, n, total, squares, ones, n_rows=len(value)).minimise()
-        return found.deviance + 2 * float(np.log(spread).sum())
+        n_own, total, squares = np.add.reduceat(own, self._starts, axis=1)
+        ones = np.ones((len(self._owner), 1))
+        found = NestedIntercepts(self._owner, n_own, total, squares, ones, n_rows=self._n).minimise(near=self._last)
+        self._last = found
+        return found.deviance + float(n @ np.log(1 - carried**2))
 
-    return curve
 
-
-def _end(curve: Callable[[float], float], best: float, limit: float, target: float) -> float:
+def _end(curve: Callable[[float], float], best: float, limit: float, deviance: float) -> float:
+    """Return where, towards a limit, the deviance has risen by 3.84; the limit where it never does."""
     from scipy.optimize import brentq
 
-    if curve(limit) < target:
-        return limit
-    return float(brentq(lambda phi: curve(phi) - target, *sorted((best, limit)), xtol=1e-5))
+    def rise(phi: float) -> float:
+        return math.sqrt(max(curve(phi) - deviance, 0.0)) - math.sqrt(_CHI2_95)
+
+    near, step = best, math.copysign(0.02, limit - best)
+    while True:
+        far = near + step
+        if abs(far) >= _LIMIT:
+            far = limit
+        if rise(far) > 0:
+            break
+        if far == limit:
+            return limit
+        near, step = far, 2 * step
+    # The root of the rise is all but linear.
+    return float(brentq(rise, *sorted((near, far)), xtol=1e-5))

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dashboard.stats.threads import one_thread
+
 _STARTS = ((0.4, 0.4), (0.02, 0.02))
+# Both starts stop this close to the optimum; Newton's steps do the rest.
+_CLOSE = 1e-5
+# More people than this are searched from where so many evenly spaced ones have their optimum.
+_PEOPLE = 500
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,8 @@ class Optimum:
         Of the fixed columns, shape (p,).
     problem
         Why the search failed its checks; empty when it passed.
+    curvature
+        Second derivatives of the deviance by the ratios, about there, shape (2, 2); 0 for a ratio of 0.
     """
 
     ratios: np.ndarray
@@ -37,6 +45,7 @@ class Optimum:
     variance: float
     coefficients: np.ndarray
     problem: str = ""
+    curvature: np.ndarray | None = None
 
 
 class NestedIntercepts:
@@ -65,122 +74,184 @@ class NestedIntercepts:
         *,
         n_rows: int | None = None,
     ) -> None:
-        self.n = n
+        self.n = np.ascontiguousarray(n, dtype=float)
         self.shift = float(total.sum() / n.sum())
         centred = total - n * self.shift
-        self.sums = np.column_stack([columns * n[:, None], centred])
         self.p = columns.shape[1]
+        # With the intercept alone, its sums are the numbers of ratings.
+        self.plain = self.p == 1 and bool((columns == 1).all())
+        # One line per fixed column, and the outcome's: sums over each conversation, so that a line is read in one go.
+        self.sums = np.vstack([(columns * n[:, None]).T, centred])
         self.nu = float(n.sum() if n_rows is None else n_rows) - self.p
         # Centred sums of squares: the raw ones lose digits where the mean is large against the spread.
         outcome = float(np.sum(squares - 2 * self.shift * total + n * self.shift**2))
         self.gram = np.empty((self.p + 1, self.p + 1))
-        self.gram[: self.p, : self.p] = columns.T @ self.sums[:, : self.p]
-        self.gram[self.p, : self.p] = self.gram[: self.p, self.p] = columns.T @ centred
+        self.gram[: self.p] = (self.sums @ columns).T
+        self.gram[self.p, : self.p] = self.gram[: self.p, self.p]
         self.gram[self.p, self.p] = outcome
+        # Logarithms cost the most: conversations of one length share theirs.
+        self.lengths, self.times = self.n, np.ones(len(self.n))
+        if (self.n == np.rint(self.n)).all() and self.n.max() < len(self.n):
+            times = np.bincount(self.n.astype(int))
+            self.lengths = np.flatnonzero(times).astype(float)
+            self.times = times[times > 0].astype(float)
         counts = np.bincount(participant)
         self.starts = np.cumsum(counts) - counts
+        self._given = (participant, n, total, squares)
+
+    def _by_person(self, lines: np.ndarray) -> np.ndarray:
+        """Sum lines over conversations, shape (…, C), by person, shape (…, G)."""
+        return np.add.reduceat(lines, self.starts, axis=-1)
 
     def _solve(self, a: float, b: float) -> tuple[np.ndarray, ...]:
         weight = 1 / (1 + a * self.n)
-        weighted = weight[:, None] * self.sums
-        person = np.add.reduceat(weighted, self.starts, axis=0)
-        known = np.add.reduceat(weight * self.n, self.starts)
+        weighted = weight * self.sums
+        person = self._by_person(weighted)
+        known = person[0] if self.plain else self._by_person(weight * self.n)
         pull = 1 / (1 + b * known)
-        product = self.gram - a * self.sums.T @ weighted - b * person.T @ (pull[:, None] * person)
+        product = self.gram - a * self.sums @ weighted.T - b * person @ (pull * person).T
         return weight, person, known, pull, product
 
     def _finish(self, product: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return coefficients, the inverse of the fixed block, and the residual sum of squares."""
-        inverse = np.linalg.inv(product[: self.p, : self.p])
+        fixed = product[: self.p, : self.p]
+        inverse = 1 / fixed if self.p == 1 else np.linalg.inv(fixed)
         coefficients = inverse @ product[: self.p, self.p]
         return coefficients, inverse, float(product[self.p, self.p] - product[: self.p, self.p] @ coefficients)
 
+    def _value(self, a: float, pull: np.ndarray, product: np.ndarray, rss: float) -> float:
+        fixed = math.log(product[0, 0]) if self.p == 1 else float(np.linalg.slogdet(product[: self.p, : self.p])[1])
+        spread = float(self.times @ np.log1p(a * self.lengths)) - float(np.log(pull).sum())
+        return float(spread + fixed + self.nu * (1 + math.log(2 * math.pi * rss / self.nu)))
+
     def deviance(self, a: float, b: float) -> float:
         """Return −2 restricted log-likelihood at the ratios of conversation (a) and participant (b)."""
-        weight, _, _, pull, product = self._solve(a, b)
-        _, _, rss = self._finish(product)
-        if not rss > 0:
-            return math.inf
-        fixed = float(np.linalg.slogdet(product[: self.p, : self.p])[1])
-        return float(
-            -np.log(weight).sum() - np.log(pull).sum() + fixed + self.nu * (1 + math.log(2 * math.pi * rss / self.nu))
-        )
+        _, _, _, pull, product = self._solve(a, b)
+        rss = self._finish(product)[2]
+        return self._value(a, pull, product, rss) if rss > 0 else math.inf
 
     def gradient(self, a: float, b: float) -> np.ndarray:
         """Return the derivatives of the deviance by both ratios, shape (2,)."""
+        return self.deviance_and_gradient(a, b)[1]
+
+    def deviance_and_gradient(self, a: float, b: float) -> tuple[float, np.ndarray]:
+        """Return both at once, for little more than either costs."""
         weight, person, known, pull, product = self._solve(a, b)
         coefficients, inverse, rss = self._finish(product)
+        if not rss > 0:
+            return math.inf, np.full(2, math.nan)
         residual = np.append(-coefficients, 1.0)
         adjoint = self.nu / rss * np.outer(residual, residual)
         adjoint[: self.p, : self.p] += inverse
-        squared = self.n * weight**2
-        moved = -np.add.reduceat(squared[:, None] * self.sums, self.starts, axis=0)
-        lost = -np.add.reduceat(squared * self.n, self.starts)
-        own = np.einsum("gi,ij,gj->g", person, adjoint, person, optimize=True)
-        crossed = np.einsum("gi,ij,gj->g", moved, adjoint, person, optimize=True)
-        each = np.einsum("ci,ij,cj->c", self.sums, adjoint, self.sums, optimize=True)
+        squared = weight**2
+        moved = self._by_person(self.n * squared * self.sums)
+        lost = moved[0] if self.plain else self._by_person(squared * self.n**2)
+        turned = adjoint @ person
+        own, crossed = np.einsum("ig,ig->g", turned, person), np.einsum("ig,ig->g", turned, moved)
+        each = np.einsum("ic,ic->c", adjoint @ self.sums, self.sums)
         by_a = (
-            float(np.sum(self.n * weight))
-            + b * float(np.sum(lost * pull))
-            - float(np.sum(weight**2 * each))
-            - b * float(np.sum(2 * pull * crossed - b * pull**2 * lost * own))
+            float(self.n @ weight)
+            - b * float(lost @ pull)
+            - float(squared @ each)
+            + b * float(np.sum(2 * pull * crossed - b * pull**2 * lost * own))
         )
-        by_b = float(np.sum(known * pull)) - float(np.sum(pull**2 * own))
-        return np.array([by_a, by_b])
+        by_b = float(known @ pull) - float(pull**2 @ own)
+        return self._value(a, pull, product, rss), np.array([by_a, by_b])
 
-    def minimise(self) -> Optimum:
-        """Find the smallest deviance: two starts, boundaries exact, Newton steps at the end, then checks."""
-        from scipy.optimize import minimize
+    def minimise(self, *, near: Optimum | None = None) -> Optimum:
+        """Find the smallest deviance: two starts, boundaries exact, Newton steps at the end, then checks.
 
-        found = [
-            minimize(
-                lambda x: self.deviance(*x),
-                start,
-                jac=lambda x: self.gradient(*x),
-                method="L-BFGS-B",
-                bounds=[(0.0, 1e6)] * 2,
-                options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 200},
-            )
-            for start in _STARTS
-        ]
-        best = min(found, key=lambda one: float(one.fun))
-        ratios = self._polish(np.asarray(best.x, dtype=float))
+        Parameters
+        ----------
+        near
+            The optimum of much the same data, where it is known: Newton's steps from there, and the whole search only
+            where they do not arrive.
+        """
+        with one_thread():
+            if near is not None and near.curvature is not None and not near.problem:
+                found = self._optimum(*self._polish(near.ratios, near.curvature), agreed=True)
+                if not found.problem:
+                    return found
+            starts: tuple[tuple[float, ...], ...] = _STARTS
+            if len(self.starts) > 4 * _PEOPLE:
+                part = self._some_people().minimise()
+                starts = _STARTS if part.problem else (tuple(part.ratios),)
+            ends = [self._search(start) for start in starts]
+            if abs(ends[0][0] - ends[-1][0]) > _CLOSE:
+                ends = [self._search(start, exact=True) for start in starts]
+            found = [self._polish(ratios) for _, ratios in ends[: 1 if abs(ends[0][0] - ends[-1][0]) < _CLOSE else 2]]
+            values = [self.deviance(*ratios) for ratios, _ in found]
+            return self._optimum(*found[int(np.argmin(values))], agreed=max(values) - min(values) < 1e-3)
+
+    def _optimum(self, ratios: np.ndarray, curvature: np.ndarray, *, agreed: bool) -> Optimum:
         _, _, _, _, product = self._solve(*ratios)
         coefficients, _, rss = self._finish(product)
         coefficients[0] += self.shift
-        value = self.deviance(*ratios)
-        agreed = abs(found[0].fun - found[1].fun) < 1e-3
-        return Optimum(ratios, value, rss / self.nu, coefficients, self._problem(ratios, agreed=agreed))
+        problem = self._problem(ratios, agreed=agreed)
+        return Optimum(ratios, self.deviance(*ratios), rss / self.nu, coefficients, problem, curvature)
 
-    def _polish(self, x: np.ndarray) -> np.ndarray:
+    def _some_people(self) -> NestedIntercepts:
+        """Return the same for some evenly spaced people, without what is fixed but the intercept."""
+        participant, n, total, squares = self._given
+        chosen = np.linspace(0, len(self.starts) - 1, _PEOPLE).round().astype(int)
+        kept = np.isin(participant, chosen)
+        codes = np.searchsorted(chosen, participant[kept])
+        return NestedIntercepts(codes, n[kept], total[kept], squares[kept], np.ones((int(kept.sum()), 1)))
+
+    def _search(self, start: tuple[float, ...], *, exact: bool = False) -> tuple[float, np.ndarray]:
+        from scipy.optimize import minimize
+
+        size = max(1.0, abs(self.deviance(*start)))
+        found = minimize(
+            lambda x: self.deviance_and_gradient(*x),
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1e6)] * 2,
+            options={"ftol": 1e-14 if exact else _CLOSE / size, "gtol": 1e-9, "maxiter": 200},
+        )
+        return float(found.fun), np.asarray(found.x, dtype=float)
+
+    def _polish(self, x: np.ndarray, curvature: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Settle on the boundary where the deviance rises from it, and take Newton steps in the free ratios."""
         for index in range(2):
             at_zero = np.where(np.arange(2) == index, 0.0, x)
             if 0 < x[index] < 1e-4 and self.gradient(*at_zero)[index] >= 0:
                 x = at_zero
-        free = x > 0
-        for _ in range(4):
-            if not free.any():
+        free = np.flatnonzero(x > 0)
+        value, gradient = self.deviance_and_gradient(*x)
+        if not len(free) or not math.isfinite(value):
+            return x, np.zeros((2, 2))
+        # In logarithms the deviance is closer to a quadratic, and no step leaves the range.
+        bend = (self.hessian(x) if curvature is None else curvature)[np.ix_(free, free)] * np.outer(x[free], x[free])
+        for _ in range(12):
+            slope = gradient[free] * x[free]
+            step = -np.linalg.lstsq(bend, slope, rcond=1e-12)[0]
+            if np.abs(step).max() < 1e-10 or not np.abs(step).max() < 20:
                 break
-            step = np.linalg.lstsq(self._hessian(x, free), self.gradient(*x)[free], rcond=1e-12)[0]
             moved = x.copy()
-            moved[free] -= step
-            if (moved[free] <= 0).any() or self.deviance(*moved) > self.deviance(*x) + 1e-9:
-                break
-            x = moved
-            if np.abs(step).max() < 1e-12 * max(1.0, float(np.abs(x).max())):
-                break
-        return x
+            moved[free] *= np.exp(step)
+            after, after_gradient = self.deviance_and_gradient(*moved)
+            # What the slope did corrects the curvature (symmetric rank one), so that it need not be computed anew.
+            missed = after_gradient[free] * moved[free] - slope - bend @ step
+            along = float(missed @ step)
+            if abs(along) > 1e-8 * float(np.linalg.norm(missed) * np.linalg.norm(step)):
+                bend = bend + np.outer(missed, missed) / along
+            if after <= value + 1e-12 * abs(value):
+                x, value, gradient = moved, after, after_gradient
+        full = np.zeros((2, 2))
+        full[np.ix_(free, free)] = bend / np.outer(x[free], x[free])
+        return x, full
 
-    def _hessian(self, x: np.ndarray, free: np.ndarray) -> np.ndarray:
-        columns = []
-        for index in np.flatnonzero(free):
+    def hessian(self, x: np.ndarray) -> np.ndarray:
+        """Return the second derivatives of the deviance at two ratios, shape (2, 2); 0 for a ratio of 0."""
+        matrix = np.zeros((2, 2))
+        for index in np.flatnonzero(x > 0):
             h = 1e-4 * x[index]
             up, down = x.copy(), x.copy()
             up[index] += h
             down[index] -= h
-            columns.append((self.gradient(*up) - self.gradient(*down))[free] / (2 * h))
-        matrix = np.array(columns)
+            matrix[index] = (self.gradient(*up) - self.gradient(*down)) / (2 * h)
         return (matrix + matrix.T) / 2
 
     def _problem(self, x: np.ndarray, *, agreed: bool) -> str:

@@ -1,4 +1,4 @@
-"""How much of a rating is the person, the conversation, the turn: components, their profiles, shrunken means.
+"""How much of a rating is the person, the conversation, the turn: components and shrunken means.
 
 Everything is computed from one row per conversation (number, sum and sum of squares of its ratings), which is all that
 a model with intercepts of participant and conversation needs to know of the turns.
@@ -7,7 +7,6 @@ a model with intercepts of participant and conversation needs to know of the tur
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +15,6 @@ import pandas as pd
 from dashboard.stats.nested_intercepts import NestedIntercepts, Optimum
 
 COMPONENTS = ("participant", "conversation", "turn")
-_CHI2_95 = 3.841458820694124
 
 
 @dataclass(frozen=True)
@@ -156,60 +154,6 @@ def _orthonormal(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     left, sizes, _ = np.linalg.svd(columns * np.sqrt(weights)[:, None], full_matrices=False)
     kept = left[:, sizes > 1e-9 * sizes[0]]
     return kept / np.sqrt(weights)[:, None] * math.sqrt(weights.sum())
-
-
-def profile_share(components: Components, component: str) -> tuple[float, float]:
-    """Return the 95 % profile interval of a component's share: where the REML deviance rises by 3.84.
-
-    At each value of the share the deviance is minimised over how the rest divides between the other two components.
-    An end where it never rises so far is the end of the range, 0 or 1. NaN where the fit failed.
-    """
-    if components.fit is None or components.function is None:
-        return math.nan, math.nan
-    curve = _profile(components.function, component)
-    best = components.share(component)
-    target = components.fit.deviance + _CHI2_95
-    return _crossing(curve, best, 0.0, target), _crossing(curve, best, 1.0, target)
-
-
-def _profile(function: NestedIntercepts, component: str) -> Callable[[float], float]:
-    """Return the profiled deviance as a function of one component's share."""
-    from scipy.optimize import minimize_scalar
-
-    others = [name for name in COMPONENTS if name != component]
-
-    def deviance(shares: dict[str, float]) -> float:
-        turn = max(shares["turn"], 1e-12)
-        return function.deviance(shares["conversation"] / turn, shares["participant"] / turn)
-
-    def curve(share: float) -> float:
-        def part(division: float) -> float:
-            rest = 1 - share
-            return deviance({component: share, others[0]: rest * division, others[1]: rest * (1 - division)})
-
-        found = minimize_scalar(part, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
-        edges = (part(0.0), part(1.0)) if min(found.x, 1 - found.x) < 0.02 else ()
-        return float(min(found.fun, *edges)) if edges else float(found.fun)
-
-    return curve
-
-
-def _crossing(curve: Callable[[float], float], best: float, end: float, target: float) -> float:
-    from scipy.optimize import brentq
-
-    if abs(best - end) < 1e-9:
-        return end
-    inside = end + (best - end) * 1e-6
-    if not curve(inside) > target:
-        return end
-    near = best
-    step = (end - best) / 8
-    while abs(near + step - best) < abs(end - best) - 1e-12 and curve(near + step) < target:
-        near += step
-    far = near + step if abs(near + step - best) < abs(end - best) - 1e-12 else inside
-    # The root of the rise is all but linear in the share, so that the search takes a few steps only.
-    lowest, wanted = target - _CHI2_95, math.sqrt(_CHI2_95)
-    return float(brentq(lambda share: math.sqrt(max(curve(share) - lowest, 0.0)) - wanted, near, far, xtol=1e-6))
 
 
 def shrunken_means(components: Components, sums: ConversationSums, *, conf_level: float = 0.95) -> pd.DataFrame:

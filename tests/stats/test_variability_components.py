@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 from dashboard.stats.bootstrap import percentile_interval, resample_sums
+from dashboard.stats.nested_intercepts import NestedIntercepts
+from dashboard.stats.progress import listening
 from dashboard.stats.spread import brown_forsythe, one_way, one_way_of
+from dashboard.stats.variance_bootstrap import bootstrap_shares
 from dashboard.stats.variance_components import (
     COMPONENTS,
     Components,
@@ -16,9 +19,9 @@ from dashboard.stats.variance_components import (
     conversations_needed,
     dependability,
     fit_components,
-    profile_share,
     shrunken_means,
 )
+from dashboard.stats.variance_profile import profile_share
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "variability"
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "golden"
@@ -163,6 +166,89 @@ def test_gradient_is_the_slope_of_the_deviance(turns):
             (function.deviance(a, b + h) - function.deviance(a, b - h)) / (2 * h),
         ]
         np.testing.assert_allclose(function.gradient(a, b), slopes, rtol=1e-5, atol=1e-5)
+
+
+class TestSearch:
+    def test_from_near_by_is_the_search_from_afar(self, turns):
+        sums = conversation_sums(summed(turns))
+        fitted = fit_components(sums)
+        rng = np.random.default_rng(8)
+        kept = np.isin(sums.participant, rng.choice(sums.n_participants, sums.n_participants // 2, replace=False))
+        codes = np.unique(sums.participant[kept], return_inverse=True)[1]
+        part = (codes, sums.n[kept], sums.total[kept], sums.squares[kept], np.ones((int(kept.sum()), 1)))
+        near, far = NestedIntercepts(*part).minimise(near=fitted.fit), NestedIntercepts(*part).minimise()
+        np.testing.assert_allclose(near.ratios, far.ratios, rtol=1e-6)
+        assert near.deviance == pytest.approx(far.deviance, abs=1e-7)
+        assert not near.problem and not far.problem
+
+    def test_many_people_are_searched_from_a_part_of_them_and_end_where_the_slope_is_0(self):
+        rng = np.random.default_rng(2)
+        person = np.repeat(rng.normal(0, 0.6, 2400), 3)
+        n = rng.integers(1, 9, 7200).astype(float)
+        level = person + rng.normal(0, 0.5, 7200)
+        total = n * level + np.sqrt(n) * rng.normal(size=7200)
+        squares = total**2 / n + rng.chisquare(np.maximum(n - 1, 1e-9))
+        frame = pd.DataFrame({"participant": np.repeat(range(2400), 3), "n": n, "total": total, "sum_squares": squares})
+        fitted = fit_components(conversation_sums(frame))
+        assert not fitted.problem
+        assert np.abs(fitted.function.gradient(*fitted.fit.ratios)).max() < 1e-3
+        assert fitted.participant == pytest.approx(0.36, rel=0.1)
+        assert fitted.conversation == pytest.approx(0.25, rel=0.1)
+
+
+class TestParticipantBootstrap:
+    def test_a_sample_is_the_fit_to_the_people_drawn_each_as_often_as_drawn(self, turns):
+        frame = summed(turns)
+        sums = conversation_sums(frame)
+        fitted = fit_components(sums)
+        ours = bootstrap_shares(fitted, sums, n_boot=3, seed=5)
+        names = np.array(sorted(frame["participant"].unique()))
+        rng = np.random.default_rng(5)
+        for row in ours:
+            drawn = rng.integers(len(names), size=len(names))
+            again = pd.concat(
+                frame[frame["participant"] == names[one]].assign(participant=f"{place:04d}")
+                for place, one in enumerate(drawn)
+            )
+            other = fit_components(conversation_sums(again))
+            np.testing.assert_allclose(row, [other.share(one) for one in COMPONENTS], rtol=1e-6)
+
+    def test_spreads_as_the_profile_where_components_are_normal(self):
+        rng = np.random.default_rng(4)
+        person = np.repeat(rng.normal(0, math.sqrt(0.3), 150), 20)
+        conversation = np.repeat(rng.normal(0, math.sqrt(0.2), 600), 5)
+        frame = pd.DataFrame(
+            {"participant": np.repeat(range(150), 20), "conversation": np.repeat(range(600), 5), "task": "A"}
+        ).assign(y=person + conversation + rng.normal(0, math.sqrt(0.5), 3000))
+        sums = conversation_sums(summed(frame, "y"))
+        fitted = fit_components(sums)
+        draws = bootstrap_shares(fitted, sums, n_boot=300)
+        for place, component in enumerate(COMPONENTS):
+            low, high = percentile_interval(draws[:, place], n_groups=150)
+            profile = profile_share(fitted, component)
+            assert low < fitted.share(component) < high
+            assert (high - low) == pytest.approx(profile[1] - profile[0], rel=0.2)
+
+    def test_says_how_far_it_is_and_ends_when_told_to(self, turns):
+        sums = conversation_sums(summed(turns))
+        fitted = fit_components(sums)
+        heard = []
+
+        def enough(what, done, total):
+            heard.append((what, done, total))
+            if done == 7:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt), listening(enough):
+            bootstrap_shares(fitted, sums, n_boot=1000, what="samples")
+        assert heard == [("samples", done, 1000) for done in range(8)]
+
+    def test_without_a_fit_there_is_no_share(self):
+        frame = pd.DataFrame(
+            [("P1", "c1", 3, 9.0, 29.0)], columns=["participant", "conversation", "n", "total", "sum_squares"]
+        )
+        sums = conversation_sums(frame)
+        assert np.isnan(bootstrap_shares(fit_components(sums), sums, n_boot=4)).all()
 
 
 class TestInvariance:
