@@ -66,6 +66,7 @@ class GapParameters(Parameters):
         "pomp",
         label="Mapping",
         choices=MAPPINGS,
+        labels={"pomp": "Percent of maximum (POMP)", "rank": "Rank", "tercile": "Third"},
         help="How desired and experienced empathy come onto one scale. The papers state none. Rank and tercile compare "
         "tasks with each other only.",
     )

@@ -65,6 +65,7 @@ def parameter(
     label: str,
     help: str = "",
     choices: tuple[Any, ...] = (),
+    labels: Mapping[Any, str] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
     more: bool = False,
@@ -80,6 +81,8 @@ def parameter(
         How the control is called, and one sentence on it.
     choices
         The values allowed; empty for free numbers and for ``outcome``, whose choices come from the data.
+    labels
+        What a choice is called on the page, where its own name would not do.
     minimum, maximum
         Limits of a number.
     more
@@ -91,6 +94,7 @@ def parameter(
         "label": label,
         "help": help,
         "choices": choices,
+        "labels": labels or {},
         "minimum": minimum,
         "maximum": maximum,
         "more": more,

@@ -202,11 +202,16 @@ def _control(analysis: Analysis, item: dataclasses.Field[Any]) -> None:
     st.session_state.setdefault(key, item.default)
     label, about = item.metadata["label"], item.metadata["help"] or None
     choices, kind = item.metadata["choices"], str(item.type)
+    called = item.metadata["labels"]
     common: dict[str, Any] = {"key": key, "help": about, "persist_state": "session"}
+
+    def name_of(choice: object) -> str:
+        return str(called.get(choice) or printable(choice))
+
     if choices and len(choices) <= 5:
-        st.segmented_control(label, choices, required=True, format_func=printable, **common)
+        st.segmented_control(label, choices, required=True, format_func=name_of, **common)
     elif choices:
-        st.selectbox(label, choices, format_func=printable, width=240, **common)
+        st.selectbox(label, choices, format_func=name_of, width=240, **common)
     elif "bool" in kind:
         st.toggle(label, **common)
     elif "int" in kind or "float" in kind:
