@@ -201,6 +201,8 @@ def _lock(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     directory = str(folder).replace("'", "''")
     connection.execute(f"set allowed_directories = ['{directory}']")
     connection.execute("set enable_external_access = false")
+    # How far a query is may be asked for; nothing else can be set any more.
+    connection.execute("set allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']")
     connection.execute("set lock_configuration = true")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -96,11 +97,66 @@ def run_query(database: Database, name: str, /, **parameters: Any) -> pd.DataFra
     Refused
         For an unknown query or parameter.
     """
+    sql, values = _statement(name, parameters)
+    return _plain_types(database.cursor().execute(sql, values).df())
+
+
+def run_watched(
+    database: Database, name: str, /, *, watch: Callable[[float], None], every_seconds: float = 0.2, **parameters: Any
+) -> pd.DataFrame:
+    """Run a report query that takes long, saying now and then how much of it is done.
+
+    Parameters
+    ----------
+    database, name, **parameters
+        As for :func:`run_query`.
+    watch
+        Called with the share done, 0 to 1, in the caller's thread. Whatever it raises stops the query and goes on to the caller.
+    every_seconds
+        How often.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What :func:`run_query` returns.
+
+    Raises
+    ------
+    Refused
+        For an unknown query or parameter.
+    """
+    sql, values = _statement(name, parameters)
+    cursor = database.connection.cursor()
+    cursor.execute("set enable_progress_bar = true")
+    cursor.execute("set enable_progress_bar_print = false")
+    answered: list[pd.DataFrame | Exception] = []
+
+    def answer() -> None:
+        try:
+            answered.append(cursor.execute(sql, values).df())
+        except Exception as fault:
+            answered.append(fault)
+
+    working = threading.Thread(target=answer, daemon=True)
+    working.start()
+    try:
+        while working.is_alive():
+            working.join(every_seconds)
+            watch(min(1.0, max(0.0, cursor.query_progress() / 100)))
+    except BaseException:
+        cursor.interrupt()
+        working.join()
+        raise
+    if isinstance(answered[0], Exception):
+        raise answered[0]
+    return _plain_types(answered[0])
+
+
+def _statement(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """Return a report's statement with the values to bind."""
     chosen = report(name)
     _check_parameters(chosen, parameters)
-    values = {key: _bindable(parameters.get(key)) for key in chosen.parameters}
-    result = database.cursor().execute(chosen.sql, values or None)
-    return _plain_types(result.df())
+    return chosen.sql, {key: _bindable(parameters.get(key)) for key in chosen.parameters} or None
 
 
 def print_query(database: Database, name: str, /, **parameters: Any) -> str:

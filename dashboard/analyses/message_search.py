@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from dashboard.analyses.findings import (
     Analysis,
@@ -17,15 +20,20 @@ from dashboard.analyses.findings import (
     refuse_empty,
 )
 from dashboard.database import Database
-from dashboard.queries import run_query
-from dashboard.vocabulary import NotInThisData, plural
+from dashboard.queries import run_query, run_watched
+from dashboard.vocabulary import NotInThisData, plural, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST = 200
-ANY, OTHER = "any", "other"
+ANY = "any"
+MOST_KEPT = 16
 _AROUND = 90
+_KEPT: dict[Any, tuple[Any, Searched]] = {}
+_LOCK = threading.Lock()
+# Letters that Python takes for alike without regard to case, and Unicode's simple case folding does not.
+_OWN_CASE = {"i": "(?-i:[iI])", "I": "(?-i:[iI])"} | {letter: f"(?-i:{letter})" for letter in "İıΐΰΐΰﬅﬆ"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,43 @@ class SearchParameters(Parameters):
     whole_word: bool = parameter(
         False, label="Whole word", help="No letter, digit or underscore may stand on either side."
     )
-    role: str = parameter(ANY, label="Said by", choices=(ANY, "user", "assistant", OTHER))
+    role: str = parameter(ANY, label="Said by", help="A role of this data, or any.")
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search found.
+
+    Attributes
+    ----------
+    by_role
+        Messages, those with hits, hits and conversations by role; the report ``message_search_counts``.
+    hits
+        The first messages with hits, their text cut to what stands around; None when nothing is sought.
+    queries
+        What was asked.
+    """
+
+    by_role: pd.DataFrame
+    hits: pd.DataFrame | None
+    queries: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Whom a search that takes long tells what it does.
+
+    Attributes
+    ----------
+    searching, counting
+        Called with the share done, while the first hits are sought and while all are counted.
+    found
+        Called with the first messages with hits as soon as they are known.
+    """
+
+    searching: Callable[[float], None]
+    found: Callable[[pd.DataFrame], None]
+    counting: Callable[[float], None]
 
 
 def analyse(database: Database, selection: Selection, parameters: SearchParameters) -> Findings:
@@ -46,40 +90,103 @@ def analyse(database: Database, selection: Selection, parameters: SearchParamete
     Raises
     ------
     NotInThisData
-        When the texts of messages are hidden or there are none.
+        When the texts of messages are hidden.
+    Refused
+        For a role that no message of the data has.
     TooLittleData
         When the filters leave no conversation.
     """
     counts = count_selection(database, selection)
     refuse_empty(counts)
-    if database.public:
-        raise NotInThisData("what was said: texts are hidden here, so that they cannot be searched.")
-    chosen = selection.query_parameters()
-    asked = {"text": parameters.text, "match_case": parameters.match_case, "whole_word": parameters.whole_word}
-    by_role = run_query(database, "message_search_counts", **chosen, **asked)
-    by_role = by_role[by_role["role"].map(lambda role: _is_asked(role, parameters.role))].reset_index(drop=True)
-    queries = {"message_search_counts": chosen | asked}
-    tables = {"message_search": by_role}
-    if parameters.text:
-        asked |= {"role": None if parameters.role == ANY else parameters.role, "most": MOST}
-        found = run_query(database, "message_search", **chosen, **asked)
-        tables["message_search.hits"] = found.assign(text=_excerpts(found["text"], parameters))
-        queries["message_search"] = chosen | asked
+    found = search(database, selection, parameters)
+    tables = {"message_search": found.by_role}
+    if found.hits is not None:
+        tables["message_search.hits"] = found.hits
     return Findings(
         name="message_search",
-        headline=_headline(by_role, parameters, describe_counts(counts)),
+        headline=_headline(found.by_role, parameters, describe_counts(counts)),
         tables=tables,
         counts=counts,
-        queries=queries,
+        queries=found.queries,
     )
 
 
-def _is_asked(role: str, wanted: str) -> bool:
-    return wanted == ANY or role == wanted or (wanted == OTHER and role not in ("user", "assistant"))
+def search(
+    database: Database, selection: Selection, parameters: SearchParameters, listener: Listener | None = None
+) -> Searched:
+    """Look for the first hits, then count all; the last searches are remembered.
+
+    With ``listener``, whatever it raises stops the search.
+
+    Raises
+    ------
+    NotInThisData
+        When the texts of messages are hidden.
+    Refused
+        For a role that no message of the data has.
+    """
+    if database.public:
+        raise NotInThisData("what was said: texts are hidden here, so that they cannot be searched.")
+    if parameters.role != ANY and parameters.role not in (roles := roles_of(database)):
+        raise unknown_name("role", parameters.role, (ANY, *roles))
+    key = (id(database.connection), selection, parameters)
+    with _LOCK:
+        known = _KEPT.get(key)
+    found = known[1] if known else _search(database, selection, parameters, listener)
+    if known and listener and found.hits is not None:
+        listener.found(found.hits)
+    with _LOCK:
+        # The connection is kept with what was found in it, so that its number cannot become another's.
+        _KEPT[key] = (database.connection, found)
+        while len(_KEPT) > MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+    return found
 
 
-def _excerpts(texts: pd.Series, parameters: SearchParameters) -> list[str]:
-    return [excerpt(text, find_hits(text, parameters)) for text in texts]
+def _search(
+    database: Database, selection: Selection, parameters: SearchParameters, listener: Listener | None
+) -> Searched:
+    chosen = selection.query_parameters() | {"role": None if parameters.role == ANY else parameters.role}
+    asked = {"text": parameters.text, "match_case": parameters.match_case, "whole_word": parameters.whole_word}
+    counting = {"message_search_counts": chosen | asked}
+    if not parameters.text:
+        return Searched(run_query(database, "message_search_counts", **chosen), None, counting)
+    searching = {"message_search": chosen | asked | {"most": MOST}}
+    hits = _run(database, "message_search", searching, listener.searching if listener else None)
+    complete = len(hits) < MOST
+    by_role = _counted(database, chosen, hits) if complete else None
+    hits = hits.assign(text=[excerpt(text, find_hits(text, parameters)) for text in hits["text"]])
+    if listener:
+        listener.found(hits)
+    if by_role is None:
+        by_role = _run(database, "message_search_counts", counting, listener.counting if listener else None)
+    return Searched(by_role, hits, counting | searching)
+
+
+def _run(
+    database: Database, name: str, asked: dict[str, dict[str, Any]], watch: Callable[[float], None] | None
+) -> pd.DataFrame:
+    run = partial(run_watched, watch=watch) if watch else run_query
+    return run(database, name, **asked[name])
+
+
+def _counted(database: Database, chosen: dict[str, Any], hits: pd.DataFrame) -> pd.DataFrame:
+    """Return the counts by role where all messages with hits are at hand: nothing is searched a second time."""
+    by_role = run_query(database, "message_search_counts", **chosen).set_index("role")
+    groups = hits.groupby("role")
+    counted = {
+        "n_with": groups.size(),
+        "n_hits": groups["n_hits"].sum(),
+        "n_conversations": groups["conversation"].nunique(),
+    }
+    for name, counts in counted.items():
+        by_role[name] = counts.reindex(by_role.index).fillna(0).astype("int64")
+    return by_role.reset_index()
+
+
+def roles_of(database: Database) -> list[str]:
+    """Return the roles of the data's messages, in alphabetical order."""
+    return [str(role) for role in run_query(database, "message_search_counts")["role"]]
 
 
 def _headline(by_role: pd.DataFrame, parameters: SearchParameters, counted: str) -> str:
@@ -110,15 +217,10 @@ def find_hits(text: str, parameters: SearchParameters) -> list[tuple[int, int]]:
     sought = parameters.text
     if not sought or not isinstance(text, str):
         return []
-    flags = re.NOFLAG
-    if not parameters.match_case:
-        lowered = text.lower()
-        # A few letters grow in lower case; then places in one are not places in the other.
-        if len(lowered) == len(text):
-            text, sought = lowered, sought.lower()
-        else:
-            flags = re.IGNORECASE
-    pattern = re.escape(sought)
+    if parameters.match_case:
+        pattern, flags = re.escape(sought), re.NOFLAG
+    else:
+        pattern, flags = "".join(_OWN_CASE.get(letter) or re.escape(letter) for letter in sought), re.IGNORECASE
     if parameters.whole_word:
         pattern = rf"(?<!\w){pattern}(?!\w)"
     return [match.span() for match in re.finditer(pattern, text, flags)]
@@ -144,7 +246,8 @@ ANALYSIS = Analysis(
         "message_search.hits": "The first messages that hold it, with the words around",
     },
     method=(
-        "Messages of the selected conversations are compared as typed, never as a pattern; in lower case unless *Match case*. "
+        "Messages of the selected conversations are compared as typed, never as a pattern; unless *Match case*, letters are alike "
+        "when Unicode's simple case folding says so. "
         "Hits do not overlap. A *whole word* has no letter, digit or underscore of any script on either side; scripts without "
         f"blanks between words are better searched without it. All hits are counted, the first {MOST} messages are listed."
     ),

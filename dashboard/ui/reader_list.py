@@ -1,4 +1,4 @@
-"""The list of conversations, what counts as a breakdown in it, the search in messages, and the export."""
+"""The list of conversations, and their export."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
-from dashboard.analyses import analysis
 from dashboard.analyses.findings import Findings, Selection
-from dashboard.analyses.message_search import SearchParameters, find_hits
 from dashboard.transcripts import MOST_CONVERSATIONS, conversations_jsonl, convokit_corpus, read_conversations
-from dashboard.ui import address, cache, panels
+from dashboard.ui import cache, panels
 from dashboard.ui.reader_state import choose, redraw_if_chosen
-from dashboard.ui.reader_text import show_literal
 from dashboard.ui.tables import LAZY_ROWS
-from dashboard.ui.text import plain
 from dashboard.vocabulary import column, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLE = "reader.list"
-HITS = 10
 _COUNTED = ("turns", "n_rated", "lowest_turn", "drop_turn", "breakdowns", "desired_empathy")
 
 
@@ -118,32 +113,3 @@ def _corpus(ids: list[str], selection: Selection) -> bytes:
     data = cache.database()
     about = {key: data.manifest.get(key) for key in ("title", "synthetic", "data_sha256", "licence", "citation")}
     return convokit_corpus(_records(ids, selection), about=about, name=panels.file_stem("sense7"), public=data.public)
-
-
-def show_hits(findings: Findings) -> None:
-    """Draw the hits of a search, each with a button that opens its turn."""
-    hits = findings.tables.get("message_search.hits")
-    if hits is None or hits.empty:
-        return
-    sought = cast("SearchParameters", address.parameters(analysis("message_search")))
-    shown = st.session_state.get("search.shown", HITS)
-    for row in hits.head(shown).to_dict("records"):
-        turn = None if row["near_turn"] != row["near_turn"] else int(row["near_turn"])
-        with st.container(horizontal=True, vertical_alignment="top", gap="small"):
-            st.button(
-                plain(f"{row['conversation']} · turn {turn}" if turn else row["conversation"]),
-                key=f"hit.{row['conversation']}.{row['message']}",
-                type="tertiary",
-                help=f"{plain(row['role'])}, {plural(int(row['n_hits']), 'hit')}: read it there",
-                on_click=choose,
-                args=(row["conversation"], turn),
-            )
-            with st.container(width=640):
-                show_literal(row["text"], find_hits(row["text"], sought))
-    if len(hits) > shown:
-        st.button(f"{min(HITS, len(hits) - shown)} more", key="search.more", on_click=_show_more)
-    redraw_if_chosen()
-
-
-def _show_more() -> None:
-    st.session_state["search.shown"] = st.session_state.get("search.shown", HITS) + HITS

@@ -4,7 +4,10 @@ import re
 
 import pytest
 
-from dashboard.queries import run_query
+from dashboard.analyses.findings import Selection
+from dashboard.analyses.message_search import MOST, Listener, SearchParameters, find_hits, roles_of, search
+from dashboard.queries import run_query, run_watched
+from dashboard.vocabulary import Refused
 
 TEXTS = (
     "no no, NO-no no_no know",
@@ -99,3 +102,80 @@ def test_filters_hold_for_the_search_too(sample):
     assert set(found["conversation"]) <= kept
     counts = run_query(sample, "message_search_counts", text="the", task=[task])
     assert counts["n_with"].sum() == len(found)
+
+
+def test_messages_are_stored_in_the_order_of_the_source(sample):
+    """The unfiltered search rests on it: it ends at the first hits that it meets."""
+    stored = sample.cursor().execute("select conversation, message from raw.messages").fetchall()
+    ordered = sample.cursor().execute(
+        "select conversation, message from raw.messages join raw.conversations using (conversation) order by position, message"
+    ).fetchall()  # fmt: skip
+    assert stored == ordered
+
+
+def test_a_filter_that_keeps_everything_finds_the_same_first_hits(sample):
+    everywhere = run_query(sample, "message_search", text="about", most=150)
+    assert len(everywhere) == 150
+    assert run_query(sample, "message_search", text="about", most=150, min_rated_turns=0).equals(everywhere)
+
+
+def test_letters_are_alike_as_unicode_folds_them(given):
+    """Every letter that has another case is sought in all of them, by DuckDB and by what marks the hits."""
+    cased = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
+    cased = [one for one in cased if len({one, one.lower(), one.upper(), one.casefold()}) > 1]
+    text = " ".join(cased)
+    data = given([{"conversation": "c", "text": text}])
+    for letter in [*"iIİıΐΰΐΰﬅﬆkKKsſßẞσςΣåÅ", *cased[::97]]:
+        marked = len(find_hits(text, SearchParameters(text=letter)))
+        assert hits(data, letter) == {1: marked}, letter
+        assert hits(data, letter, whole_word=True) == {1: marked}, letter
+        assert hits(data, letter, match_case=True) == {1: 1}, letter
+
+
+@pytest.mark.parametrize(
+    "asked", [{"text": "the"}, {"text": "breakfast"}, {"text": "the", "role": "user"}, {"text": "zzz"}]
+)
+def test_counts_are_the_same_whether_all_hits_are_at_hand_or_not(sample, asked):
+    found = search(sample, Selection(), SearchParameters(**asked))
+    parameters = {"role": None} | asked
+    assert (len(found.hits) < MOST) == (asked["text"] != "the")
+    assert found.by_role.equals(run_query(sample, "message_search_counts", **parameters))
+
+
+def test_a_search_tells_its_hits_before_it_has_counted_all(sample):
+    told = []
+    listener = Listener(
+        searching=lambda share: told.append("searching"),
+        found=lambda hits: told.append(len(hits)),
+        counting=lambda share: told.append("counting"),
+    )
+    parameters = SearchParameters(text="the", whole_word=True)
+    found = search(sample, Selection(), parameters, listener)
+    assert told.index(MOST) < told.index("counting")
+    assert told[0] == "searching"
+    told.clear()
+    assert search(sample, Selection(), parameters, listener) is found
+    assert told == [MOST]
+
+
+def test_what_watches_a_query_sees_how_far_it_is_and_can_stop_it(sample):
+    shares = []
+    rows = run_watched(sample, "message_search_counts", text="the", watch=shares.append, every_seconds=0.001)
+    assert rows.equals(run_query(sample, "message_search_counts", text="the"))
+    assert shares and all(0 <= share <= 1 for share in shares)
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_watched(sample, "message_search_counts", text="the", watch=stop, every_seconds=0.001)
+    with pytest.raises(Refused, match="parameter of the query"):
+        run_watched(sample, "message_search_counts", colour="red", watch=shares.append)
+
+
+def test_roles_are_those_of_the_data(sample, unrated_folder):
+    assert roles_of(sample) == ["assistant", "error", "user"]
+    with pytest.raises(Refused, match="no role 'usr'.*Did you mean 'user'.*'any', 'assistant', 'error', 'user'"):
+        search(sample, Selection(), SearchParameters(text="a", role="usr"))
+    found = search(sample, Selection(), SearchParameters(text="the", role="error"))
+    assert found.by_role["role"].tolist() == ["error"]

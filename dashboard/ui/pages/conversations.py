@@ -2,9 +2,12 @@
 
 from functools import partial
 
+import streamlit as st
+
 from dashboard.analyses import analysis
 from dashboard.ui.breakdown_definition import show_definition
-from dashboard.ui.reader_list import show_hits, show_list
+from dashboard.ui.reader_list import show_list
+from dashboard.ui.reader_search import show_search
 from dashboard.ui.reader_state import forget_redraw
 from dashboard.ui.reader_transcript import show_transcript
 from dashboard.ui.show import open_page, show_findings
@@ -19,5 +22,8 @@ selection = open_page(
 )
 show_definition(folded=True)
 show_findings(analysis("conversations"), selection, partial(show_list, selection=selection))
-show_findings(analysis("message_search"), selection, show_hits)
+search = st.container()
 show_findings(analysis("transcript"), selection, partial(show_transcript, selection=selection))
+# Counting hits in millions of messages takes seconds: what is read does not wait for it.
+with search:
+    show_search(selection)
