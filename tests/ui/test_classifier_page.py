@@ -73,6 +73,19 @@ def test_a_file_is_added_by_its_path_and_refused_with_a_sentence(visit, tmp_path
     assert app.multiselect(key="predictions").value == [chosen]
 
 
+def test_files_are_uploaded_and_those_that_are_none_refused_with_a_sentence(visit):
+    app = visit()
+    good = (JUDGES / "synthetic_birch-rubric-iter1.csv").read_bytes()
+    app.file_uploader(key="predictions_upload").set_value(
+        [("mine.csv", good, "text/csv"), ("broken.xlsx", b"PK nothing", "application/octet-stream")]
+    ).run()
+    assert not app.exception and not app.error
+    (chosen,) = app.multiselect(key="predictions").value
+    assert chosen.endswith("mine.csv")
+    assert "synthetic_birch reaches" in first_headline(app)
+    assert "broken.xlsx" in " ".join(one.value for one in app.warning).replace("\\", "")
+
+
 def test_a_public_host_offers_no_path(visit):
     app = visit(public=True)
     assert "predictions_path" not in {one.key for one in app.text_input}
