@@ -21,7 +21,7 @@ from dashboard.analyses.findings import (
 from dashboard.database import Database
 from dashboard.figures.intervals import draw_intervals
 from dashboard.queries import run_query
-from dashboard.stats.within_difference import within_difference
+from dashboard.stats.within_difference import difference_from_sums
 from dashboard.vocabulary import (
     NotInThisData,
     Refused,
@@ -61,18 +61,17 @@ def analyse(database: Database, selection: Selection, parameters: ApplicabilityM
     counts = count_selection(database, selection)
     refuse_empty(counts)
     chosen = selection.query_parameters()
-    answers = run_query(database, "dimension_answers", **chosen)
-    if answers.empty:
+    sums = run_query(database, "applicability_sums", **chosen)
+    if sums.empty:
         raise TooLittleData("No turn of this selection answers any dimension. Take a filter away, or reset them all.")
-    by_name = answers.groupby("dimension")["not_applicable"].mean()
-    dimension = parameters.dimension or str(by_name.idxmax())
-    one = answers[answers["dimension"] == dimension]
+    dimension = parameters.dimension or least_applicable(sums)
+    one = run_query(database, "dimension_answers", **chosen, dimension=dimension)
     if one.empty:
         raise TooLittleData(
             f"No turn of this selection answers {labels[dimension]}. Take a filter away, or reset them all."
         )
     terms, variances, notes = _model(one)
-    differences = difference_rows(answers)
+    differences = difference_rows(sums, dimensions)
     people = int(one["cluster"].nunique()) if counts.participants is not None else None
     seen = Counts(people, int(one["conversation"].nunique()), len(one))
     headline = _headline(one, terms, differences, labels, dimension)
@@ -84,7 +83,7 @@ def analyse(database: Database, selection: Selection, parameters: ApplicabilityM
         warnings=tuple(notes) if terms["estimate"].isna().all() else (),
         notes=() if terms["estimate"].isna().all() else tuple(notes),
         counts=counts,
-        queries={"dimension_answers": chosen | {"dimension": dimension}},
+        queries={"dimension_answers": chosen | {"dimension": dimension}, "applicability_sums": chosen},
     )
 
 
@@ -129,20 +128,41 @@ def _model(one: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     return terms.reset_index(drop=True), fit.variances.reset_index(drop=True), [*notes, *fit.notes]
 
 
-def difference_rows(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return, per dimension, the within-person difference of the overall rating: not applicable less rated."""
+def least_applicable(sums: pd.DataFrame) -> str:
+    """Return the dimension that most answered turns say does not apply; the first by name of equals."""
+    counted = sums.assign(refused=sums["n_turns"] * sums["not_applicable"]).groupby("dimension")
+    return str((counted["refused"].sum() / counted["n_turns"].sum()).idxmax())
+
+
+def difference_rows(sums: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
+    """Return, per dimension, the within-person difference of the overall rating: not applicable less rated.
+
+    Parameters
+    ----------
+    sums
+        The report ``applicability_sums``.
+    dimensions
+        In display order; those without an overall rating beside them are left out.
+    """
+    import numpy as np
     import pandas as pd
 
+    n_units = int(sums["cluster_number"].max()) + 1
     rows: list[dict[str, Any]] = []
-    for dimension, part in answers[answers["overall"].notna()].groupby("dimension", sort=False):
-        state = part["not_applicable"].to_numpy(dtype=float)
-        values = part["overall"].to_numpy(dtype=float)
-        found = within_difference(values, state, pd.factorize(part["cluster"])[0])
+    for dimension in dimensions:
+        part = sums[(sums["dimension"] == dimension) & (sums["n_overall"] > 0)]
+        if part.empty:
+            continue
+        n, total = np.zeros((2, n_units)), np.zeros((2, n_units))
+        place = (part["not_applicable"].to_numpy(), part["cluster_number"].to_numpy())
+        n[place], total[place] = part["n_overall"], part["total_overall"]
+        found = difference_from_sums(n[0], total[0], n[1], total[1])
+        means = [float(total[state].sum() / n[state].sum()) if n[state].any() else math.nan for state in (0, 1)]
         rows.append(
             {
                 "dimension": dimension,
-                "mean_rated": float(values[state == 0].mean()) if (state == 0).any() else math.nan,
-                "mean_not_applicable": float(values[state == 1].mean()) if (state == 1).any() else math.nan,
+                "mean_rated": means[0],
+                "mean_not_applicable": means[1],
                 "estimate": found.estimate,
                 "std_error": found.std_error,
                 "conf_low": found.conf_low,

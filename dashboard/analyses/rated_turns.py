@@ -97,7 +97,12 @@ def read_matrix(database: Database, chosen: dict[str, Any], outcomes: pd.DataFra
     conversation = rows["conversation_number"].to_numpy()
     turn = rows["turn"].to_numpy()
     longest = int(turn.max()) + 1 if len(turn) else 1
-    key, place = np.unique(conversation * longest + turn, return_inverse=True)
+    # A place for every turn that a conversation could have: those that are taken, in their order, are the rows.
+    cell = conversation * longest + turn
+    taken = np.zeros(int(cell.max()) + 1 if len(cell) else 0, dtype=bool)
+    taken[cell] = True
+    key = np.flatnonzero(taken)
+    place = (np.cumsum(taken) - 1)[cell]
     values = np.full((len(key), len(outcomes)), np.nan)
     values[place, rows["outcome_number"].to_numpy()] = rows["value"].to_numpy(dtype=float)
     unit = np.zeros(len(key), dtype=np.int64)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 
 from dashboard.stats.clustered import MINIMUM_CLUSTERS
+from dashboard.stats.progress import tell
 
 N_BOOT = 2000
 SEED = 20250919
 _CELLS = 4_000_000
+# Weights of so many cells, a byte each as a rule, are kept.
+_KEPT = 25_000_000
 
 
 def resample_sums(sums: np.ndarray, *, n_boot: int = N_BOOT, seed: int = SEED) -> np.ndarray:
@@ -39,15 +44,35 @@ def resample_sums(sums: np.ndarray, *, n_boot: int = N_BOOT, seed: int = SEED) -
     if n_groups == 0:
         out.fill(math.nan)
         return out
+    place = 0
+    for weights in _weights(n_groups, n_boot, seed):
+        out[place : place + len(weights)] = weights.astype(float) @ sums
+        place += len(weights)
+    return out
+
+
+def _weights(n_groups: int, n_boot: int, seed: int) -> Iterable[np.ndarray]:
+    """Return how often each sample holds each participant, in batches of shape (rows, G)."""
+    small = n_boot * n_groups <= _KEPT
+    return _kept_weights(n_groups, n_boot, seed) if small else _draw_weights(n_groups, n_boot, seed)
+
+
+@lru_cache(maxsize=4)
+def _kept_weights(n_groups: int, n_boot: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Keep the last few: one analysis resamples the same participants again and again."""
+    return tuple(_draw_weights(n_groups, n_boot, seed))
+
+
+def _draw_weights(n_groups: int, n_boot: int, seed: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
     step = max(1, _CELLS // n_groups)
     for start in range(0, n_boot, step):
+        tell("bootstrap of participants", start, n_boot)
         rows = min(step, n_boot - start)
         drawn = generator.integers(n_groups, size=(rows, n_groups))
         flat = drawn + n_groups * np.arange(rows)[:, None]
-        weights = np.bincount(flat.ravel(), minlength=rows * n_groups).reshape(rows, n_groups)
-        out[start : start + rows] = weights @ sums
-    return out
+        counts = np.bincount(flat.ravel(), minlength=rows * n_groups).reshape(rows, n_groups)
+        yield counts.astype(np.min_scalar_type(int(counts.max())))
 
 
 def percentile_interval(draws: np.ndarray, *, n_groups: int, conf_level: float = 0.95) -> tuple[float, float]:

@@ -8,10 +8,17 @@ how many dimensions they carry.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from dashboard.stats.progress import tell
+from dashboard.stats.threads import one_thread
+
+_STARTS = (np.array([1.0, 0.5, 0.05, 0.5]), np.array([3.0, 0.1, 0.01, 1.5]))
+# More people than twice as many are searched from where so many evenly spaced ones have their optimum.
+_FEW = 150
 TERMS = ("turn", "conversation", "participant:dimension", "participant")
 
 
@@ -77,13 +84,30 @@ def fit_state_reliability(values: np.ndarray, participant: np.ndarray, conversat
     unknown = dict.fromkeys((*TERMS, "residual"), math.nan)
     if problem:
         return StateReliability(unknown, math.nan, *size, problem=problem)
-    sums = _sum(values, participant, conversation)
-    ratios, deviance, residual = _minimise(sums)
+    with one_thread():
+        ratios, deviance, residual = _fit(values, participant, conversation)
     if not np.isfinite(deviance) or ratios.max() > 1e4:
         problem = "The residual variance is all but 0 beside the others: the dimensions are rated alike."
         return StateReliability(unknown, math.nan, *size, problem=problem)
     variances = {name: float(ratio) * residual for name, ratio in zip(TERMS, ratios, strict=True)}
     return StateReliability(variances | {"residual": residual}, deviance, *size)
+
+
+def _fit(values: np.ndarray, participant: np.ndarray, conversation: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Return ratios, deviance and residual variance; many people are searched from where a few have their optimum."""
+    sums = _sum(values, participant, conversation)
+    people = np.unique(participant)
+    if len(people) <= 2 * _FEW:
+        ratios = _minimise(sums)
+        return ratios, *_evaluate(ratios, sums)
+    kept = np.isin(participant, people[np.linspace(0, len(people) - 1, _FEW).round().astype(int)])
+    part = _sum(values[kept], participant[kept], conversation[kept])
+    if part.own.shape != sums.own.shape:
+        ratios = _minimise(sums)
+        return ratios, *_evaluate(ratios, sums)
+    near = _minimise(part)
+    ratios = _minimise(sums, near=near, steep=_bend(part, near))
+    return ratios, *_evaluate(ratios, sums)
 
 
 def _problem(values: np.ndarray, size: tuple[int, int, int]) -> str:
@@ -179,13 +203,44 @@ def _evaluate(ratios: np.ndarray, sums: _Sums) -> tuple[float, float]:
     return log_det + float(fixed_log_det) + nu * (1 + math.log(2 * math.pi * rss / nu)), rss / nu
 
 
-def _minimise(sums: _Sums) -> tuple[np.ndarray, float, float]:
+def _minimise(sums: _Sums, *, near: np.ndarray | None = None, steep: np.ndarray | None = None) -> np.ndarray:
+    """Return the ratios of smallest deviance; exactly 0 at the boundary.
+
+    Parameters
+    ----------
+    near
+        Where to start; by default from two places.
+    steep
+        About how strongly the deviance bends in each ratio: the search takes steps of like effect in all.
+    """
     from scipy.optimize import minimize
+
+    scale = np.ones(len(TERMS)) if steep is None else np.sqrt(steep)
+    slope = _slope(sums)
+    starts = _STARTS if near is None else (near,)
+    ends = [
+        minimize(
+            lambda z: _evaluate(np.maximum(z / scale, 0.0), sums)[0],
+            start * scale,
+            jac=lambda z: slope(z / scale) / scale,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1e5 * one) for one in scale],
+            options={"ftol": 1e-13},
+        )
+        for start in starts
+    ]
+    best = min(ends, key=lambda one: float(one.fun)).x / scale
+    return np.where(best < 1e-6, 0.0, best)
+
+
+def _slope(sums: _Sums) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the derivatives of the deviance, by differences."""
 
     def value(x: np.ndarray) -> float:
         return _evaluate(np.maximum(x, 0.0), sums)[0]
 
-    def gradient(x: np.ndarray) -> np.ndarray:
+    def slope(x: np.ndarray) -> np.ndarray:
+        tell("state reliability")
         out = np.empty(len(x))
         for index in range(len(x)):
             h = 1e-4 * max(x[index], 1e-2)
@@ -195,14 +250,16 @@ def _minimise(sums: _Sums) -> tuple[np.ndarray, float, float]:
             out[index] = (value(up) - value(down)) / (up[index] - down[index])
         return out
 
-    best = None
-    for start in (np.array([1.0, 0.5, 0.05, 0.5]), np.array([3.0, 0.1, 0.01, 1.5])):
-        found = minimize(
-            value, start, jac=gradient, method="L-BFGS-B", bounds=[(0.0, 1e5)] * 4, options={"ftol": 1e-13}
-        )
-        if best is None or found.fun < best.fun:
-            best = found
-    assert best is not None
-    x = np.where(best.x < 1e-6, 0.0, best.x)
-    deviance, residual = _evaluate(x, sums)
-    return x, deviance, residual
+    return slope
+
+
+def _bend(sums: _Sums, x: np.ndarray) -> np.ndarray:
+    """Return how strongly the deviance bends in each ratio alone, at least a little."""
+    slope = _slope(sums)
+    bends = np.empty(len(x))
+    for index in range(len(x)):
+        h = 0.02 * max(x[index], 0.01)
+        up = x.copy()
+        up[index] += h
+        bends[index] = (slope(up)[index] - slope(x)[index]) / h
+    return np.maximum(bends, 1e-3 * max(1.0, float(bends.max())))

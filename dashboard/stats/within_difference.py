@@ -33,24 +33,33 @@ def within_difference(
     -----
     Checked against statsmodels' OLS with group dummies and cluster covariance.
     """
-    counts = np.bincount(groups).astype(float)
-    ones = np.bincount(groups, state)
-    both = (ones > 0) & (ones < counts)
-    n_groups = int(both.sum())
-    kept = both[groups] if len(groups) else np.zeros(0, dtype=bool)
-    n = int(kept.sum())
+    n_groups = int(groups.max()) + 1 if len(groups) else 0
+    one = np.asarray(state) > 0
+    sums = [
+        np.bincount(groups[rows], weights, n_groups)
+        for rows in (~one, one)
+        for weights in (None, np.asarray(values, dtype=float)[rows])
+    ]
+    return difference_from_sums(*sums, conf_level=conf_level)
+
+
+def difference_from_sums(
+    n_zero: np.ndarray, total_zero: np.ndarray, n_one: np.ndarray, total_one: np.ndarray, *, conf_level: float = 0.95
+) -> Estimate:
+    """Estimate the same from numbers and sums per group and state, each of shape (G,): all that the slope needs."""
+    both = (n_zero > 0) & (n_one > 0)
+    n_groups, n = int(both.sum()), int((n_zero + n_one)[both].sum())
     if n_groups == 0:
         return Estimate(math.nan, math.nan, math.nan, math.nan, math.nan, n, 0)
-    codes = np.unique(groups[kept], return_inverse=True)[1]
-    size = np.bincount(codes)
-    x = state[kept] - (np.bincount(codes, state[kept]) / size)[codes]
-    y = values[kept] - (np.bincount(codes, values[kept]) / size)[codes]
-    spread = float(x @ x)
-    slope = float(x @ y) / spread
+    zero, one = np.asarray(n_zero, dtype=float)[both], np.asarray(n_one, dtype=float)[both]
+    # Σ of squares of the centred state, and of its products with the outcome, by group.
+    spread = zero * one / (zero + one)
+    crossed = spread * (total_one[both] / one - total_zero[both] / zero)
+    slope = float(crossed.sum() / spread.sum())
     if n_groups < 2:
         return Estimate(slope, math.nan, math.nan, math.nan, math.nan, n, n_groups)
-    scores = np.bincount(codes, x * (y - slope * x))
-    std_error = math.sqrt(n_groups / (n_groups - 1) * float(scores @ scores)) / spread
+    scores = crossed - slope * spread
+    std_error = math.sqrt(n_groups / (n_groups - 1) * float(scores @ scores)) / float(spread.sum())
     df = n_groups - 1
     if n_groups < MINIMUM_CLUSTERS:
         return Estimate(slope, std_error, df, math.nan, math.nan, n, n_groups)
