@@ -57,6 +57,7 @@ def test_a_page_shows_every_one_of_its_questions(visit, title, file):
     assert [one.question for one in on_page(title)] == [
         heading for heading in headings(app) if heading in {one.question for one in registry().values()}
     ]
+    assert ("Read with care" in headings(app)) == (title in {"Variability", "Expectations", "Breakdowns"})
 
 
 @page_files

@@ -1,6 +1,7 @@
 """When perceived empathy collapses, what happens around it, whether it recovers, and what it costs."""
 
 from dashboard.analyses import on_page
+from dashboard.ui import care
 from dashboard.ui.breakdown_definition import show_definition
 from dashboard.ui.show import open_page, show_findings
 from dashboard.ui.trajectory_lines import show_trajectories
@@ -20,8 +21,14 @@ selection = open_page(
         "order reference",
         "participant as unit",
     ),
+    more=(care.ANCHOR,),
 )
 
 show_definition()
 for analysis in on_page("Breakdowns"):
     show_findings(analysis, selection, BODIES.get(analysis.name))
+care.show_care(
+    "Tests of the hazard, one per grouping, of the three costs and of what goes with a breakdown are adjusted by Holm within "
+    "their table, not across tables; the log-rank test is descriptive. A different definition of a breakdown is a different "
+    "question: trying several makes more tests. Nothing was registered beforehand, so all of it is exploratory."
+)

@@ -1,6 +1,7 @@
 """How individual empathy judgements are: people, their styles, and what a rating is made of."""
 
 from dashboard.analyses import on_page
+from dashboard.ui import care
 from dashboard.ui.people import show_people
 from dashboard.ui.show import open_page, show_findings
 
@@ -10,6 +11,12 @@ selection = open_page(
     "the person, the conversation, the turn. For whoever wants to know whether one number per conversation says something "
     "about the assistant or about the rater.",
     glossary=("participant as unit", "BLUP", "REML", "ICC", "straight-lining", "cluster-robust interval"),
+    more=(care.ANCHOR,),
 )
 for analysis in on_page("Variability"):
     show_findings(analysis, selection, show_people if analysis.name == "participant_ratings" else None)
+care.show_care(
+    "This page estimates rather than tests. Its p values are those of covariates (all comparisons counted and adjusted by Holm), "
+    "of *not applicable* (one model, not adjusted) and of equal variances (descriptive). Nothing was registered beforehand, "
+    "so all of it is exploratory."
+)
