@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dashboard.export.archive import zip_bytes
+from dashboard.export.latex import latex_text
 from dashboard.vocabulary import Refused, column, format_number, unknown_name
 
 if TYPE_CHECKING:
@@ -149,8 +150,8 @@ def _markdown_cell(cell: str) -> str:
 
 def _latex(printed: pd.DataFrame, frame: pd.DataFrame, caption: str) -> str:
     alignment = "".join("r" if frame.iloc[:, place].dtype.kind in "ifub" else "l" for place in range(frame.shape[1]))
-    rows = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in printed.to_numpy().tolist()]
-    head = " & ".join(_latex_cell(str(name)) for name in printed.columns) + r" \\"
+    rows = [" & ".join(latex_text(cell) for cell in row) + r" \\" for row in printed.to_numpy().tolist()]
+    head = " & ".join(latex_text(str(name)) for name in printed.columns) + r" \\"
     body = [
         rf"\begin{{tabular}}{{{alignment}}}",
         r"\toprule",
@@ -161,33 +162,8 @@ def _latex(printed: pd.DataFrame, frame: pd.DataFrame, caption: str) -> str:
         r"\end{tabular}",
     ]
     if caption:
-        body = [r"\begin{table}", r"\centering", rf"\caption{{{_latex_cell(caption)}}}", *body, r"\end{table}"]
+        body = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}", *body, r"\end{table}"]
     return "\n".join(body) + "\n"
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "−": r"$-$",
-    "–": "--",
-    "…": r"\ldots{}",
-}
-
-
-def _latex_cell(cell: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(cell.split()))
 
 
 def _html(printed: pd.DataFrame, caption: str) -> str:

@@ -19,15 +19,16 @@ import pytest
 from PIL import Image
 
 from dashboard.analyses import registry
-from dashboard.analyses.findings import Drawing, Selection, run_analysis
-from dashboard.database import connect
+from dashboard.analyses.findings import Drawing, Selection
 from dashboard.export import browser
 from dashboard.export.figure_data import figure_data_bytes, figure_frame
 from dashboard.export.figures import FIGURE_FORMATS, VENUES, Print, draw_for_print, figure_bytes, read_print
 from dashboard.export.provenance import describe_item
 from dashboard.figures.template import PIXELS_PER_MM, blank_figure
-from dashboard.paths import SAMPLE
-from dashboard.vocabulary import Refused, TooLittleData
+from dashboard.vocabulary import Refused
+
+# Findings of every analysis are shared with the tests of tables.
+pytestmark = pytest.mark.xdist_group("answers")
 
 NASTY = "<b>5 & 6</b> “ü” 日本語 \\ ) ( שלום"
 
@@ -243,20 +244,6 @@ class TestTrouble:
             read_print("single", "ieee", 3)
         with pytest.raises(Refused, match="gif"):
             make("gif")
-
-
-@pytest.fixture(scope="module")
-def answers():
-    """Findings of every analysis that has figures on the sample."""
-    data = connect(SAMPLE, public=False)
-    found = {}
-    for one in registry().values():
-        if one.figures:
-            try:
-                found[one.name] = run_analysis(data, one, Selection(), one.parameters())
-            except TooLittleData:
-                continue
-    return data, found
 
 
 def texts_of(figure):
