@@ -31,6 +31,7 @@ from dashboard.analyses.findings import Analysis, Drawing, Findings, Selection
 from dashboard.ui import address, cache, controls, panels
 from dashboard.ui.tables import show_reading_table
 from dashboard.ui.text import plain
+from dashboard.ui.watch import watching
 from dashboard.vocabulary import GLOSSARY, NotInThisData, Refused
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def show_findings(analysis: Analysis, selection: Selection, body: Callable[[Find
         st.header(analysis.question, anchor=analysis.name)
         chosen = address.parameters(analysis)
         with guarded(analysis.question) as failed:
-            with st.spinner("Working on this question …", show_time=True):
+            with st.spinner(_working(analysis), show_time=True), watching():
                 findings = cache.analyse(analysis.name, selection, chosen)
             _say(findings)
         if address.changed(analysis) or not any(isinstance(one, NotInThisData) for one in failed):
@@ -140,6 +141,13 @@ def show_findings(analysis: Analysis, selection: Selection, body: Callable[[Find
                 (body or partial(_show, analysis))(findings)
                 panels.show_quiet_row(analysis, findings, selection, chosen)
         address.write_address()
+
+
+def _working(analysis: Analysis) -> str:
+    """Say what is being worked on, and how much of the page that is."""
+    names = [one.name for one in on_page(analysis.page)]
+    place = f"{names.index(analysis.name) + 1} of {len(names)} " if analysis.name in names and len(names) > 1 else ""
+    return f"Working on question {place}…" if place else "Working on this question …"
 
 
 def _say(findings: Findings) -> None:

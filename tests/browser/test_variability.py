@@ -1,0 +1,25 @@
+"""The Variability page in a real browser: long work says how far it is, gives way to a filter, and can be stopped."""
+
+import re
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+RESTS = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
+# A quarter of an hour of work, were it not stopped.
+LONG = "variability?variance_components.intervals=bootstrap&variance_components.n_boot=20000"
+
+
+def test_a_long_bootstrap_says_how_far_it_is_gives_way_to_a_filter_and_can_be_stopped(app_server, browser):
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab.goto(f"{app_server}/{LONG}")
+    place = tab.locator(".st-key-analysis-variance_components")
+    far = re.compile(r"Bootstrap of outcome 1 of 9: [\d,]+ of 20,000")
+    place.get_by_text(far).wait_for(timeout=120_000)
+    assert "question 5 of 10" in place.inner_text()
+    tab.get_by_text("3 High", exact=True).click()
+    tab.get_by_text(re.compile(r"\d+ of 109 participants")).first.wait_for(timeout=20_000)
+    tab.get_by_role("button", name="Stop").click()
+    tab.wait_for_function(RESTS, timeout=20_000)
+    tab.close()
