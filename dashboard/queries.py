@@ -140,6 +140,7 @@ def run_watched(
     working = threading.Thread(target=answer, daemon=True)
     working.start()
     try:
+        watch(0.0)
         while working.is_alive():
             working.join(every_seconds)
             watch(min(1.0, max(0.0, cursor.query_progress() / 100)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from dashboard.analyses.findings import (
     parameter,
     refuse_empty,
 )
+from dashboard.analyses.kept import Kept
 from dashboard.database import Database
 from dashboard.queries import run_query
 from dashboard.vocabulary import NotInThisData, TooLittleData, plural
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 LOW, DIMENSION, DROP, DISRUPTED = "low rating", "low dimension", "drop", "error or retry"
 DEFINITIONS = (LOW, DIMENSION, DROP, DISRUPTED)
-MOST_KEPT = 3
-_KEPT: dict[Any, tuple[Any, Any]] = {}
-_LOCK = threading.Lock()
 GROUPS = {"task": "Task", "model": "Assistant model", "desired_empathy": "Desired empathy"}
 
 
@@ -123,6 +120,9 @@ class Breakdowns:
         return lambda conversation, value: dropped_turns(conversation, value, by)
 
 
+_KEPT: Kept[Breakdowns] = Kept(3)
+
+
 def read_breakdowns(database: Database, selection: Selection, parameters: BreakdownParameters) -> Breakdowns:
     """Read the turns of a selection and mark the breakdowns among them; the last few are kept.
 
@@ -135,18 +135,13 @@ def read_breakdowns(database: Database, selection: Selection, parameters: Breakd
     TooLittleData
         When the selection leaves no conversation, or none with a rated turn.
     """
-    asked = BreakdownParameters(*(getattr(parameters, item.name) for item in dataclasses.fields(BreakdownParameters)))
-    key = (id(database.connection), selection, asked)
-    with _LOCK:
-        if key in _KEPT:
-            return _KEPT[key][1]
-    found = _read(database, selection, asked)
-    with _LOCK:
-        # The connection is kept with its turns, so that its number cannot become another's.
-        _KEPT[key] = (database.connection, found)
-        while len(_KEPT) > MOST_KEPT:
-            del _KEPT[next(iter(_KEPT))]
-    return found
+    asked = definition_of(parameters)
+    return _KEPT.find(database, (selection, asked), lambda: _read(database, selection, asked))
+
+
+def definition_of(parameters: BreakdownParameters) -> BreakdownParameters:
+    """Return the outcome and what counts as a breakdown, without what a question asks besides."""
+    return BreakdownParameters(*(getattr(parameters, item.name) for item in dataclasses.fields(BreakdownParameters)))
 
 
 def _read(database: Database, selection: Selection, parameters: BreakdownParameters) -> Breakdowns:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dashboard.analyses.breakdown_rows import BreakdownParameters, read_breakdowns
+from dashboard.analyses.breakdown_rows import BreakdownParameters, definition_of, read_breakdowns
 from dashboard.analyses.findings import (
     Analysis,
     Findings,
@@ -16,6 +16,7 @@ from dashboard.analyses.findings import (
     parameter,
     refuse_empty,
 )
+from dashboard.analyses.kept import Kept
 from dashboard.database import Database
 from dashboard.queries import run_query
 from dashboard.vocabulary import NotInThisData, TooLittleData, format_percent, plural
@@ -37,6 +38,9 @@ ORDERS = {
     "desired empathy": ("desired_empathy", True),
     "participant": ("participant", True),
 }
+
+
+_KEPT: Kept[tuple[Any, str, tuple[str, ...]]] = Kept(3)
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,8 @@ def analyse(database: Database, selection: Selection, parameters: ConversationPa
     refuse_empty(counts)
     outcome, label = _outcome(database, parameters)
     chosen = selection.query_parameters() | {"outcome": outcome}
-    listed = run_query(database, "conversations", **chosen)
-    refuse_unrated(listed)
-    listed, short, notes = _with_breakdowns(listed, database, selection, parameters)
+    asked = definition_of(parameters)
+    listed, short, notes = _KEPT.find(database, (selection, asked), lambda: _listed(database, selection, chosen, asked))
     kept = _ordered(_kept(listed, parameters), parameters.order)
     if kept.empty:
         raise TooLittleData(
@@ -92,6 +95,15 @@ def analyse(database: Database, selection: Selection, parameters: ConversationPa
         counts=counts,
         queries={"conversations": chosen},
     )
+
+
+def _listed(
+    database: Database, selection: Selection, chosen: dict[str, Any], parameters: BreakdownParameters
+) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    """Return all conversations of the selection; another order or filter of the list asks for the same."""
+    listed = run_query(database, "conversations", **chosen)
+    refuse_unrated(listed)
+    return _with_breakdowns(listed, database, selection, parameters)
 
 
 def refuse_unrated(listed: pd.DataFrame) -> None:
@@ -118,20 +130,20 @@ def _outcome(database: Database, parameters: ConversationParameters) -> tuple[st
 
 
 def _with_breakdowns(
-    listed: pd.DataFrame, database: Database, selection: Selection, parameters: ConversationParameters
+    listed: pd.DataFrame, database: Database, selection: Selection, parameters: BreakdownParameters
 ) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
     """Add how many breakdown turns there are, and which; none are known where nothing is rated."""
+    import numpy as np
+
     try:
         found = read_breakdowns(database, selection, parameters)
     except (NotInThisData, TooLittleData) as reason:
         return listed.assign(breakdowns=float("nan"), breakdown_turns=None), "", (str(reason),)
-    broken = found.courses.broken
-    turns: list[list[str]] = [[] for _ in range(len(listed))]
-    for place, turn in zip(found.courses.conversation[broken], found.courses.turn[broken], strict=True):
-        turns[place].append(str(turn))
-    written = listed.assign(
-        breakdowns=[len(one) for one in turns], breakdown_turns=[", ".join(one) or None for one in turns]
-    )
+    courses = found.courses
+    counts = np.bincount(courses.conversation[courses.broken], minlength=len(listed))
+    turns = np.array([str(turn) for turn in range(int(courses.turn.max()) + 1)], dtype=object)
+    said = np.split(turns[courses.turn[courses.broken]], np.cumsum(counts)[:-1])
+    written = listed.assign(breakdowns=counts, breakdown_turns=[", ".join(one) or None for one in said])
     return written, found.short, (f"{found.words}.",)
 
 

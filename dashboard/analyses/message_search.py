@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from dashboard.analyses.findings import (
     parameter,
     refuse_empty,
 )
+from dashboard.analyses.kept import Kept
 from dashboard.database import Database
 from dashboard.queries import run_query, run_watched
 from dashboard.vocabulary import NotInThisData, plural, unknown_name
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 MOST = 200
 ANY = "any"
-MOST_KEPT = 16
 _AROUND = 90
-_KEPT: dict[Any, tuple[Any, Searched]] = {}
-_LOCK = threading.Lock()
 # Letters that Python takes for alike without regard to case, and Unicode's simple case folding does not.
 _OWN_CASE = {"i": "(?-i:[iI])", "I": "(?-i:[iI])"} | {letter: f"(?-i:{letter})" for letter in "İıΐΰΐΰﬅﬆ"}
 
@@ -65,6 +62,9 @@ class Searched:
     by_role: pd.DataFrame
     hits: pd.DataFrame | None
     queries: dict[str, dict[str, Any]]
+
+
+_KEPT: Kept[Searched] = Kept(16)
 
 
 @dataclass(frozen=True)
@@ -129,18 +129,12 @@ def search(
         raise NotInThisData("what was said: texts are hidden here, so that they cannot be searched.")
     if parameters.role != ANY and parameters.role not in (roles := roles_of(database)):
         raise unknown_name("role", parameters.role, (ANY, *roles))
-    key = (id(database.connection), selection, parameters)
-    with _LOCK:
-        known = _KEPT.get(key)
-    found = known[1] if known else _search(database, selection, parameters, listener)
-    if known and listener and found.hits is not None:
-        listener.found(found.hits)
-    with _LOCK:
-        # The connection is kept with what was found in it, so that its number cannot become another's.
-        _KEPT[key] = (database.connection, found)
-        while len(_KEPT) > MOST_KEPT:
-            del _KEPT[next(iter(_KEPT))]
-    return found
+    known = _KEPT.get(database, (selection, parameters))
+    if known and listener and known.hits is not None:
+        listener.found(known.hits)
+    return known or _KEPT.find(
+        database, (selection, parameters), lambda: _search(database, selection, parameters, listener)
+    )
 
 
 def _search(

@@ -88,12 +88,12 @@ def _find(
     wanted = parameters.conversation
     chosen = selection.query_parameters()
     if wanted is None:
-        listed = run_query(database, "conversations", **chosen, outcome=outcome)
+        listed = run_query(database, "conversations", **chosen, outcome=outcome, most=1)
         refuse_unrated(listed)
         return listed.iloc[0], []
     rows = run_query(database, "conversations", outcome=outcome, conversation=wanted)
     if rows.empty:
-        existing = run_query(database, "conversations", **chosen, outcome=outcome)["conversation"]
+        existing = run_query(database, "breakdown_conversations", **chosen, outcome=outcome)["conversation"]
         raise unknown_name("conversation", wanted, existing)
     inside = run_query(database, "conversations", **chosen, outcome=outcome, conversation=wanted)
     return rows.iloc[0], [] if len(inside) else [

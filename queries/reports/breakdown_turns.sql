@@ -9,7 +9,7 @@ with chosen as (
     select
         conversation,
         row_number() over (order by position, conversation) - 1 as conversation_number
-    from selected_conversations(
+    from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     )
 ),

@@ -1,24 +1,31 @@
 -- One row per conversation of the selection with how one outcome went: its mean, its lowest rating and its deepest drop.
 -- key: conversation
--- parameters: task, model, participant, desired_empathy, min_rated_turns, exclude_flagged, outcome, conversation
+-- parameters: task, model, participant, desired_empathy, min_rated_turns, exclude_flagged, outcome, conversation, most
 -- turns counts turns of the rated role, n_rated those with a rating; mean is over rated turns. drop is how far a rating lies
 -- below the mean of the conversation's earlier ratings, at its deepest; null with fewer than two, negative where all rise.
--- lowest_turn and drop_turn are the first of their kind. Rating columns are null where nothing is rated.
+-- lowest_turn and drop_turn are the first of their kind. At most the first "most" conversations (all when null). Rating columns are null where nothing is rated.
 with chosen as (
     select
         conversation,
         participant,
         task,
         model,
-        position,
-        desired_empathy,
-        experienced_empathy,
-        satisfaction,
-        n_assistant_turns
-    from selected_conversations(
+        position
+    from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     )
     where $conversation::varchar is null or conversation = $conversation::varchar
+    order by position, conversation
+    limit coalesce($most::bigint, 9223372036854775807)
+),
+
+lengths as (
+    select
+        messages.conversation,
+        count(messages.turn) as turns
+    from stg_messages as messages
+    inner join chosen using (conversation)
+    group by messages.conversation
 ),
 
 rated as (
@@ -53,16 +60,18 @@ select
     chosen.participant,
     chosen.task,
     chosen.model,
-    chosen.desired_empathy,
-    chosen.n_assistant_turns as turns,
+    scores.desired_empathy,
+    coalesce(lengths.turns, 0) as turns,
     coalesce(went.n_rated, 0) as n_rated,
     went.mean,
     went.lowest,
     went.lowest_turn,
     went.drop,
     went.drop_turn,
-    chosen.experienced_empathy,
-    chosen.satisfaction
+    scores.experienced_empathy,
+    scores.satisfaction
 from chosen
+left join survey_scores as scores using (conversation)
+left join lengths using (conversation)
 left join went using (conversation)
 order by chosen.position, chosen.conversation

@@ -5,7 +5,7 @@ with chosen as (
     select
         conversation,
         position
-    from selected_conversations(
+    from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, null
     )
     where $conversation::varchar is null or conversation = $conversation::varchar
