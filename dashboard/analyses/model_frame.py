@@ -121,7 +121,7 @@ def model_names(database: Database) -> ModelNames:
         for name, label in labels.items()
         if int((stated.get(name) or {}).get("not_applicable") or 0) > 0
     }
-    measures = set(run_query(database, "measures")["score"].dropna())
+    measures = set(run_query(database, "scores")["score"].dropna())
     known = database.manifest["counts"].get("participants") is not None
     has_truth = "dimension" in measures
     scores = [name for name in SCORES if name in measures or (name == "ground_truth" and has_truth)]

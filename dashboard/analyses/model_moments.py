@@ -18,8 +18,9 @@ from dashboard.analyses.model_frame import (
     row_kind,
     with_covariates,
 )
+from dashboard.analyses.turn_stream import Sums, read_conversations, sum_turns, survey_answers
 from dashboard.database import Database
-from dashboard.queries import report
+from dashboard.queries import report, run_query
 from dashboard.stats.formula import Formula
 from dashboard.stats.formula_syntax import Call, Name, names_in
 from dashboard.vocabulary import Refused, TooLittleData
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 LARGE_TURNS = 300_000
 MAX_ROWS = 10_000_000
+SUMS = tuple(Sums.__dataclass_fields__)
 
 
 def rows_or_sums(database: Database, selection: Selection, text: str | None) -> ModelData:
@@ -66,9 +68,10 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None) -> 
 def _default_formula(database: Database, names: ModelNames) -> str:
     """Return what is asked of large data unless told."""
     outcome = choose_outcome(database, None)
-    rows = _read(database, "model_moments_whole", {"outcome": outcome}, ["participant", "model", "task"])
-    fixed = ["turn", *[name for name in ("model", "task") if 1 < rows[name].nunique() <= MAX_DEFAULT_LEVELS][:1]]
-    random = "participant/conversation" if rows["participant"].nunique() > 1 else "conversation"
+    table = read_conversations(database.folder / "conversations.parquet")
+    sizes = {name: _categories(table[name]).categories.size for name in ("participant", "task", "model")}
+    fixed = ["turn", *[name for name in ("model", "task") if 1 < sizes[name] <= MAX_DEFAULT_LEVELS][:1]]
+    random = "participant/conversation" if sizes["participant"] > 1 else "conversation"
     return f"{outcome} ~ {' + '.join(fixed)} + (1 | {random})"
 
 
@@ -97,36 +100,71 @@ def suffice(formula: Formula, names: ModelNames) -> bool:
 def moments_data(database: Database, selection: Selection, formula: Formula, names: ModelNames) -> ModelData:
     """Return one row of sums per conversation with what explains them.
 
+    Of the whole data they are read in the order of its files; under filters, or with scores of a conversation, by the
+    query, whose sums are the same.
+
     Raises
     ------
     TooLittleData
         When the selection leaves no conversation.
     """
     outcome = formula.outcome
-    whole = selection.is_everything and not any(name in SCORES for name in formula.columns)
-    wishes = any(name in ("importance", "desired_empathy") for name in formula.columns)
-    query = ("model_moments_wishes" if wishes else "model_moments_whole") if whole else "model_moments"
-    values = {"outcome": outcome} if whole else selection.query_parameters() | {"outcome": outcome}
+    values = selection.query_parameters() | {"outcome": outcome}
     wanted = [name for name in formula.columns if name not in (outcome, "turn")]
-    sums = ["n_turns", "n", "sum_turn", "sum_turn2", "sum_y", "sum_y_turn", "sum_y2"]
-    frame = _read(database, query, values, [*wanted, *names.groups, *sums])
+    if selection.is_everything and not any(name in SCORES for name in formula.columns):
+        frame = _whole(database, outcome, wanted, names)
+    else:
+        frame = _queried(database, values, [*wanted, *names.groups, *SUMS])
     if frame.empty:
         raise TooLittleData("No conversation is left by these filters. Take one away, or reset them all.")
     frame = with_covariates(database, frame, [name for name in wanted if name in names.covariates])
     counts = _counts(frame, wanted, names)
-    return ModelData(formula, frame[[*wanted, *sums]], TURNS, names, counts, {query: values}, from_sums=True)
+    return ModelData(formula, frame[[*wanted, *SUMS]], TURNS, names, counts, {"model_moments": values}, from_sums=True)
 
 
-def _read(database: Database, query: str, values: dict[str, Any], wanted: Sequence[str]) -> pd.DataFrame:
-    """Run a report into a frame of some columns, text as categories: millions of names are kept once each.
+def _whole(database: Database, outcome: str, wanted: Sequence[str], names: ModelNames) -> pd.DataFrame:
+    """Return what `model_moments` gives where nothing is filtered; conversations are numbered rather than named."""
+    import numpy as np
+    import pandas as pd
+
+    table = read_conversations(database.folder / "conversations.parquet")
+    ids = table["conversation"].combine_chunks()
+    columns: dict[str, Any] = {"conversation": np.arange(len(ids), dtype=np.int32)}
+    for name in ("participant", "task", "model"):
+        if name in wanted or name in names.groups:
+            columns[name] = _categories(table[name])
+    table = table.select(["conversation"])
+    for name in ("importance", "desired_empathy"):
+        if name in wanted:
+            columns[name] = _wishes(database, name, ids)
+    sums = sum_turns(database.folder / "ratings.parquet", outcome, ids)
+    return pd.DataFrame(columns | vars(sums), copy=False)
+
+
+def _wishes(database: Database, score: str, ids: Any) -> Any:
+    """Return each conversation's answer to the item that counts towards a score, NaN without."""
+    measures = run_query(database, "scores")
+    item = str(measures.loc[measures["score"] == score, "measure"].iloc[0])
+    return survey_answers(database.folder / "survey.parquet", item, ids)
+
+
+def _categories(column: Any) -> pd.Categorical:
+    """Return a column of dictionaries as categories: a name that occurs millions of times is kept once."""
+    import pandas as pd
+
+    column = column.combine_chunks()
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return pd.Categorical.from_codes(codes, column.dictionary.to_pandas())
+
+
+def _queried(database: Database, values: dict[str, Any], wanted: Sequence[str]) -> pd.DataFrame:
+    """Run the query into a frame of some columns, text as categories.
 
     The frame is filled column by column while the answer's own columns are let go, so that both are never there whole.
     """
     import pandas as pd
 
-    chosen = report(query)
-    given = {key: values.get(key) for key in chosen.parameters}
-    table = database.cursor().sql(chosen.sql, params=given).to_arrow_table()
+    table = database.cursor().sql(report("model_moments").sql, params=values).to_arrow_table()
     columns: dict[str, Any] = {}
     for name in list(table.column_names):
         if name in wanted:
@@ -136,22 +174,21 @@ def _read(database: Database, query: str, values: dict[str, Any], wanted: Sequen
 
 
 def _column(column: Any) -> Any:
-    import pandas as pd
     import pyarrow as pa
 
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        values = column.to_numpy()
-        return values if values.dtype.kind == "i" else values.astype(float)
-    encoded = column.combine_chunks().dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return pd.Categorical.from_codes(codes, encoded.dictionary.to_pandas())
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return _categories(column.dictionary_encode())
+    values = column.to_numpy()
+    return values if values.dtype.kind == "i" else values.astype(float)
 
 
 def _counts(frame: pd.DataFrame, wanted: list[str], names: ModelNames) -> Counts:
-    complete = frame[(frame["n"] > 0) & frame[wanted].notna().all(axis=1)]
+    complete = frame["n"].to_numpy() > 0
+    for name in wanted:
+        complete &= frame[name].notna().to_numpy()
     known = "participant" in names.groups
     return Counts(
-        participants=int(complete["participant"].nunique()) if known else None,
-        conversations=len(complete),
-        turns=int(complete["n"].sum()),
+        participants=int(frame["participant"][complete].nunique()) if known else None,
+        conversations=int(complete.sum()),
+        turns=int(frame["n"].to_numpy()[complete].sum()),
     )

@@ -138,12 +138,8 @@ class RowSource:
         return self.encodings[name]
 
     def _encode(self, name: str) -> tuple[Array, Array]:
-        codes, levels = encode(self.frame[name])
-        if self.n == self.n_rows:
-            return codes, levels
-        codes = codes[self.rows]
-        seen = np.bincount(codes, minlength=len(levels)) > 0
-        return (codes, levels) if seen.all() else ((np.cumsum(seen) - 1)[codes], levels[seen])
+        series = self.frame[name]
+        return encode(series if self.n == self.n_rows else series.iloc[self.rows])
 
     def value(self, variable: Variable) -> Array:
         """Return a numeric variable (n,); refuse one that does not vary."""
@@ -221,14 +217,24 @@ def is_numeric(series: pd.Series) -> bool:
 def encode(series: pd.Series) -> tuple[Array, Array]:
     """Return codes (n,) and levels in order of appearance; missing cells have code −1."""
     if isinstance(series.dtype, pd.CategoricalDtype):
-        codes, used = pd.factorize(series.cat.codes.to_numpy())
+        codes, used = _numbered(series.cat.codes.to_numpy())
         categories = np.asarray(series.cat.categories, dtype=object)
         missing = used < 0
         if missing.any():
             codes = np.where(missing[codes], -1, (np.cumsum(~missing) - 1)[codes])
         return codes, categories[used[~missing]]
+    if series.dtype.kind == "i" and len(series) and np.all(np.diff(series.to_numpy()) > 0):
+        return np.arange(len(series)), series.to_numpy()
     codes, uniques = pd.factorize(series)
     return codes, np.asarray(uniques, dtype=object)
+
+
+def _numbered(codes: Array) -> tuple[Array, Array]:
+    """Return codes numbered by appearance, and which they were: without hashing where they are so already."""
+    highest = np.maximum.accumulate(codes)
+    if len(codes) and codes.min() >= 0 and np.diff(highest, prepend=-1).max() <= 1:
+        return codes, np.arange(highest[-1] + 1)
+    return pd.factorize(codes)
 
 
 def sorted_levels(codes: Array, levels: Array) -> tuple[Array, tuple[str, ...]]:
@@ -248,6 +254,8 @@ def _level_text(value: object) -> str:
 
 def is_nested(codes: Array, n_groups: int, outer: Array) -> bool:
     """Tell whether every group of `codes` lies within one group of `outer`."""
+    if n_groups == len(codes):
+        return True
     parent = np.zeros(n_groups, dtype=outer.dtype)
     parent[codes] = outer
     return bool(np.array_equal(parent[codes], outer))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -108,17 +109,33 @@ class Deviance:
         self.sizes = [len(f.template) for f in self.factors]
         self.nu = moments.n - moments.p if reml else moments.n
         self.chain_level = moments.inner or moments.outer
+
+    # What only some fits use is made when it is asked for: with millions of groups it takes seconds.
+    @cached_property
+    def distinct(self) -> Distinct:
+        """Products of the finest groups by their size."""
         key = "distinct"
-        if key not in moments.cache:
-            moments.cache[key] = Distinct(self.chain_level)
-        self.distinct: Distinct = moments.cache[key]
-        if moments.inner is not None and moments.first_inner is not None:
-            C = moments.inner.factor.n_groups
-            shape = (moments.outer.factor.n_groups, C)
-            index = np.int32 if C < 2**31 else np.int64
-            first = moments.first_inner.astype(index)
-            self.adder = sparse.csr_array((np.ones(C), np.arange(C, dtype=index), first), shape=shape)
-            self.starts = moments.first_inner[:-1]
+        if key not in self.moments.cache:
+            self.moments.cache[key] = Distinct(self.chain_level)
+        found: Distinct = self.moments.cache[key]
+        return found
+
+    @cached_property
+    def adder(self) -> sparse.csr_array:
+        """A sum of rows (C, m) by outer group (P, m), the weights to be filled in."""
+        assert self.moments.inner is not None and self.moments.first_inner is not None
+        C = self.moments.inner.factor.n_groups
+        index = np.int32 if C < 2**31 else np.int64
+        first = self.moments.first_inner.astype(index)
+        return sparse.csr_array(
+            (np.ones(C), np.arange(C, dtype=index), first), shape=(self.moments.outer.factor.n_groups, C)
+        )
+
+    @cached_property
+    def starts(self) -> Array:
+        """First inner group of each outer group."""
+        assert self.moments.first_inner is not None
+        return self.moments.first_inner[:-1]
 
     # ------------------------------------------------------------------------------------------ helpers
     @property
@@ -161,6 +178,10 @@ class Deviance:
         L = lambdas[1 if self.moments.inner is not None else 0]
         log_det += self._solve_outer(L, ZZ, T, R, state)
         return self._finish(np.asarray(theta, dtype=float), lambdas, R, log_det, state)
+
+    def solution(self, theta: Array, R: Array, log_det: float) -> Solution:
+        """Return the solution of an eliminated system found elsewhere; it holds nothing about single groups."""
+        return self._finish(theta, self.split(theta), R, log_det, {})
 
     def _solve_inner(self, L: Array, R: Array, state: dict[str, Any]) -> float:
         inner = self.moments.inner

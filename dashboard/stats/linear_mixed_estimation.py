@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dashboard.stats.linear_mixed_curvature import Curvature, is_nested_intercepts, newton
 from dashboard.stats.linear_mixed_deviance import Deviance, NotPositiveDefinite, Solution
 from dashboard.stats.linear_mixed_moments import Factor, Level, Moments
 from dashboard.stats.linear_mixed_optimise import (
+    SMALL_THETA,
     Optimum,
     boundary,
     central_hessian,
@@ -39,6 +41,8 @@ class Estimate:
         None if the fit failed.
     checks
         Sentences: how it was verified, or what failed and what to do.
+    curvature
+        Exact derivatives at the optimum, where they were computed on the way.
     """
 
     deviance_function: Deviance
@@ -48,6 +52,7 @@ class Estimate:
     solution: Solution | None
     converged: bool
     checks: tuple[str, ...]
+    curvature: Curvature | None = None
 
 
 def start_values(factors: tuple[Factor, ...], size: float) -> Array:
@@ -104,7 +109,12 @@ def _estimate(function: Deviance, start: Array | None, *, second_start: bool) ->
     if function.nu <= 0:
         return _failed(function, f"There are {moments.n} rows for {moments.p} fixed columns. Use fewer terms.")
     try:
-        optimum, agreed = _optimise(function, start, second_start=second_start)
+        if _is_large(moments):
+            optimum, agreed, exact = _optimise_large(function, start, second_start=second_start)
+            if exact is not None:
+                return _verdict(function, optimum, np.ones(2, dtype=bool), agreed=agreed, exact=exact)
+        else:
+            optimum, agreed = _optimise(function, start, second_start=second_start)
     except (ArithmeticError, NotPositiveDefinite, np.linalg.LinAlgError):
         return _failed(
             function, "The deviance cannot be computed: the outcome may be fitted perfectly. Use fewer terms."
@@ -131,12 +141,6 @@ def _canonical(theta: Array, function: Deviance) -> Array:
 
 def _optimise(function: Deviance, start: Array | None, *, second_start: bool) -> tuple[Optimum, bool | None]:
     """Return the best optimum and whether the second start agreed (None if there was none)."""
-    moments = function.moments
-    if start is None and _is_large(moments):
-        thin = Deviance(thinned(moments), reml=function.reml)
-        begun, agreed = _optimise(thin, None, second_start=second_start)
-        grown = begun.hessian * (moments.n / thin.moments.n)
-        return minimise(function.evaluate, begun.x, tolerance=1e-4, hessian=grown), agreed
     first = minimise(function.evaluate, start_values(function.factors, 0.6) if start is None else start)
     if not second_start:
         return first, None
@@ -148,6 +152,22 @@ def _optimise(function: Deviance, start: Array | None, *, second_start: bool) ->
     if best is found[1]:
         best = minimise(function.evaluate, best.x)
     return best, _reached(found) > 1
+
+
+def _optimise_large(
+    function: Deviance, start: Array | None, *, second_start: bool
+) -> tuple[Optimum, bool | None, Curvature | None]:
+    """Begin where a part of the groups has its optimum; by exact second derivatives where the model has them."""
+    agreed, hessian = None, None
+    if start is None:
+        thin = Deviance(thinned(function.moments), reml=function.reml)
+        begun, agreed = _optimise(thin, None, second_start=second_start)
+        start, hessian = begun.x, begun.hessian * (function.moments.n / thin.moments.n)
+    if is_nested_intercepts(function.moments) and np.abs(start).min() > SMALL_THETA:
+        found = newton(function, np.abs(start))
+        if found is not None:
+            return found[0], agreed, found[1]
+    return minimise(function.evaluate, start, tolerance=1e-4 if agreed else 1e-9, hessian=hessian), agreed, None
 
 
 def _reached(found: list[Optimum]) -> int:
@@ -166,7 +186,9 @@ def _failed(function: Deviance, *why: str) -> Estimate:
     return Estimate(function, np.full(d, np.nan), np.ones(d, dtype=bool), np.nan, None, False, why)
 
 
-def _verdict(function: Deviance, optimum: Optimum, free: Array, *, agreed: bool | None) -> Estimate:
+def _verdict(
+    function: Deviance, optimum: Optimum, free: Array, *, agreed: bool | None, exact: Curvature | None = None
+) -> Estimate:
     """Check gradient, curvature, size and second start; a fit that fails shows no numbers."""
     problems = []
     scale = np.maximum(1.0, np.abs(optimum.x[free]))
@@ -187,8 +209,8 @@ def _verdict(function: Deviance, optimum: Optimum, free: Array, *, agreed: bool 
         return _failed(function, f"The fit did not converge: {'; '.join(problems)}.", advice)
     checks = ["gradient 0", "curvature positive", *(["second start agrees"] if agreed else [])]
     sentence = f"Converged ({', '.join(checks)})."
-    solution = function.solve(optimum.x)
-    return Estimate(function, optimum.x, free, optimum.value, solution, True, (sentence,))
+    solution = function.solve(optimum.x) if exact is None else function.solution(optimum.x, exact.R, exact.log_det)
+    return Estimate(function, optimum.x, free, optimum.value, solution, True, (sentence,), exact)
 
 
 def boundary_notes(function: Deviance, theta: Array, free: Array) -> list[str]:
@@ -213,7 +235,7 @@ def boundary_notes(function: Deviance, theta: Array, free: Array) -> list[str]:
     return notes
 
 
-def thinned(moments: Moments, keep: int = 20_000) -> Moments:
+def thinned(moments: Moments, keep: int = 10_000) -> Moments:
     """Return statistics of an evenly spaced part of the outer groups, for starting values only.
 
     What varies within the finest groups is taken as the same everywhere, as the rows themselves are not kept.
@@ -243,8 +265,13 @@ def thinned(moments: Moments, keep: int = 20_000) -> Moments:
     )
 
 
-def _between(S: Array, counts: Array) -> Array:
-    return (S / counts[:, None]).T @ S
+def _between(S: Array, counts: Array, chunk: int = 32_768) -> Array:
+    """Return Σ SS'/n over groups, by stretches that stay in the processor's cache."""
+    out = np.zeros((S.shape[1], S.shape[1]))
+    for start in range(0, len(S), chunk):
+        part = S[start : start + chunk]
+        out += (part / counts[start : start + chunk, None]).T @ part
+    return out
 
 
 def _take(level: Level, chosen: Array) -> Level:

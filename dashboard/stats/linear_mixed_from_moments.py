@@ -8,8 +8,10 @@ sufficient: the fit equals that from the rows.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -33,6 +35,7 @@ from dashboard.stats.linear_mixed_moments import (
 )
 
 Array = np.ndarray
+T = TypeVar("T")
 SUMS = ("n", "sum_turn", "sum_turn2", "sum_y", "sum_y_turn", "sum_y2")
 CHUNK = 32_768
 ALL = slice(None)
@@ -157,7 +160,7 @@ def _cells(moments: pd.DataFrame, formula: Formula, reference: Mapping[str, str]
     turns = tuple(Name("turn") in recipe.numeric for recipe in recipes)
     if any(sum(v == Name("turn") for v in recipe.numeric) > 1 for recipe in recipes):
         raise FormulaError("turn can be in an interaction once.")
-    taken = [source.taken(moments[name].to_numpy(dtype=float)) for name in SUMS]
+    taken = [source.taken(moments[name].to_numpy()).astype(float, copy=False) for name in SUMS]
     cells = Cells(source, recipes, turns, *taken)
     if not all(np.isfinite(values).all() for values in taken):
         raise FormulaError("The sums of a conversation with observations must be numbers; at least one is missing.")
@@ -170,38 +173,71 @@ def _reduce(cells: Cells, formula: Formula, n_dropped: int, n_rows: int) -> tupl
     if not groups:
         raise FormulaError("A mixed model needs a random part, for example (1 | participant).")
     factors = [_factor(cells, groups[label], terms) for label, terms in random_terms(formula).items()]
-    scaling = _scaling(cells, intercept=formula.intercept)
-    moments = _moments(cells, factors, scaling)
-    kept = _independent(moments.fixed_gram() / moments.n)
+    table = _table_of(cells, intercept=formula.intercept)
+    kept = _independent(table.gram[:-1, :-1] / table.n)
     dropped = tuple(cells.recipes[j].name for j in range(len(cells.recipes)) if j not in kept)
     if dropped:
         recipes, turns = tuple(cells.recipes[j] for j in kept), tuple(cells.turns[j] for j in kept)
         cells = replace(cells, recipes=recipes, turns=turns)
-        scaling = _scaling(cells, intercept=formula.intercept)
-        moments = _moments(cells, factors, scaling)
-    return _design(cells, formula, groups, scaling, dropped, n_dropped, n_rows), moments
+        table = table.of_columns([*kept, len(table.gram) - 1])
+    moments = _moments(cells, factors, table)
+    return _design(cells, formula, groups, table.scaling, dropped, n_dropped, n_rows), moments
 
 
-def _scaling(cells: Cells, *, intercept: bool) -> Scaling:
-    """Return means and root mean squares of the columns about them."""
+@dataclass(frozen=True)
+class Table:
+    """Standardised columns summed by conversation (C, p + 1), the outcome last; their cross-products over rows."""
+
+    sums: Array
+    gram: Array
+    scaling: Scaling
+    n: float
+
+    def of_columns(self, kept: Sequence[int]) -> Table:
+        """Return the table of some columns, the outcome among them."""
+        s, fixed = self.scaling, list(kept[:-1])
+        scaling = replace(s, x_means=s.x_means[fixed], x_scales=s.x_scales[fixed], x_means_raw=s.x_means_raw[fixed])
+        return Table(np.ascontiguousarray(self.sums[:, kept]), self.gram[np.ix_(kept, kept)], scaling, self.n)
+
+
+def _table_of(cells: Cells, *, intercept: bool) -> Table:
+    """Sum the columns by conversation, centred and scaled.
+
+    Cross-products are summed between and within conversations, so that centring loses no digits. Stretches of
+    conversations small enough for the processor's cache are worked on by two threads.
+    """
     p, total = len(cells.recipes), float(cells.n.sum())
-    raw_means, squares = np.empty(p + 1), np.empty(p + 1)
-    within = np.diag(_within_products(cells))
-    for j in range(p + 1):
-        column = cells.sums(j)
-        raw_means[j] = column.sum() / total
-        centre = raw_means[j] if intercept and (j > 0) else 0.0
-        if centre:
-            column = column - centre * cells.n
-        squares[j] = (column**2 / cells.n).sum() + within[j]
-    scales = np.sqrt(squares / total)
-    if not scales[p] > 1e-12 * max(abs(raw_means[p]), np.finfo(float).tiny):
-        raise FormulaError(f"The outcome has one value ({raw_means[p]:g}) in all {total:,.0f} rows.")
-    scales[:p][scales[:p] <= 1e-13 * np.maximum(np.abs(raw_means[:p]), np.finfo(float).tiny)] = 1.0
+    totals = _by_stretch(cells, lambda rows: [cells.sums(j, rows).sum() for j in range(p + 1)])
+    raw_means = np.sum(list(totals), axis=0) / total
     means = raw_means.copy() if intercept else np.zeros(p + 1)
     if intercept:
         means[0] = 0.0
-    return Scaling(means[:p], scales[:p], float(means[p]), float(scales[p]), intercept, raw_means[:p])
+    sums = np.empty((len(cells.n), p + 1))
+
+    def stretch(rows: slice) -> tuple[Array, Array]:
+        for j in range(p + 1):
+            np.subtract(cells.sums(j, rows), means[j] * cells.n[rows], out=sums[rows, j])
+        between = sums[rows].T @ (sums[rows] / cells.n[rows, None])
+        return between, _within_products(cells, rows)
+
+    parts = list(_by_stretch(cells, stretch))
+    gram = np.asarray(sum(between + within for between, within in parts))
+    scales = np.sqrt(np.diag(gram) / total)
+    if not scales[p] > 1e-12 * max(abs(raw_means[p]), np.finfo(float).tiny):
+        raise FormulaError(f"The outcome has one value ({raw_means[p]:g}) in all {total:,.0f} rows.")
+    scales[:p][scales[:p] <= 1e-13 * np.maximum(np.abs(raw_means[:p]), np.finfo(float).tiny)] = 1.0
+    for rows in _chunks(len(sums)):
+        sums[rows] /= scales
+    scaling = Scaling(means[:p], scales[:p], float(means[p]), float(scales[p]), intercept, raw_means[:p])
+    return Table(sums, gram / np.outer(scales, scales), scaling, total)
+
+
+def _by_stretch(cells: Cells, work: Callable[[slice], T]) -> Iterator[T]:
+    """Yield what is made of each stretch of conversations."""
+    for j in range(len(cells.recipes)):
+        cells.between(j, slice(0, 0))  # variables are computed once, before threads share them
+    with ThreadPoolExecutor(2) as pool:
+        yield from pool.map(work, _chunks(len(cells.n)))
 
 
 def _independent(gram: Array) -> list[int]:
@@ -213,20 +249,21 @@ def _independent(gram: Array) -> list[int]:
     return kept
 
 
-def _within_products(cells: Cells) -> Array:
+def _within_products(cells: Cells, rows: slice) -> Array:
     """Return cross-products about the conversations' own means: of columns with turn, and of the outcome."""
     p = len(cells.recipes)
     out = np.zeros((p + 1, p + 1))
-    tt = cells.tt - cells.t**2 / cells.n
-    ty = cells.yt - cells.t * cells.y / cells.n
+    n, t, y = cells.n[rows], cells.t[rows], cells.y[rows]
+    tt = cells.tt[rows] - t**2 / n
+    ty = cells.yt[rows] - t * y / n
     moving = [j for j in range(p) if cells.turns[j]]
-    values = {j: cells.between(j) for j in moving}
+    values = {j: cells.between(j, rows) for j in moving}
     for i in moving:
         weighted = values[i] * tt
         for j in moving:
             out[i, j] = weighted @ values[j]
         out[i, p] = out[p, i] = values[i] @ ty
-    out[p, p] = float((cells.yy - cells.y**2 / cells.n).sum())
+    out[p, p] = float((cells.yy[rows] - y**2 / n).sum())
     return out
 
 
@@ -244,8 +281,7 @@ def _factor(cells: Cells, group: Grouping, terms: Sequence[RandomTerm]) -> Facto
             f"“{group.label}” has {group.n_groups:,} groups × {len(effects)} random effect(s) for {total:,.0f} rows; "
             "it needs at least two groups, and more rows than effects."
         )
-    mean = float(cells.t.sum()) / total
-    scale = float(np.sqrt(((cells.tt - 2 * mean * cells.t + mean**2 * cells.n).sum()) / total))
+    mean, scale = _turn_spread(cells, total) if any(term.slopes for term in terms) else (0.0, 1.0)
     template, at, to_raw = [], 0, np.eye(len(effects))
     for term in terms:
         k = len(term.effects)
@@ -259,12 +295,9 @@ def _factor(cells: Cells, group: Grouping, terms: Sequence[RandomTerm]) -> Facto
     return FactorRows(Factor(group.label, group.n_groups, effects, tuple(template), to_raw), group.codes, z)
 
 
-def _column_sums(cells: Cells, j: int, scaling: Scaling, rows: slice = ALL) -> Array:
-    """Return Σ D_j of each conversation for standardised column j."""
-    p = len(cells.recipes)
-    mean = scaling.y_mean if j == p else scaling.x_means[j]
-    scale = scaling.y_scale if j == p else scaling.x_scales[j]
-    return (cells.sums(j, rows) - mean * cells.n[rows]) / scale
+def _turn_spread(cells: Cells, total: float) -> tuple[float, float]:
+    mean = float(cells.t.sum()) / total
+    return mean, float(np.sqrt(((cells.tt - 2 * mean * cells.t + mean**2 * cells.n).sum()) / total))
 
 
 def _effect_sums(cells: Cells, factor: Factor, i: int, j: int, scaling: Scaling) -> Array:
@@ -301,7 +334,7 @@ def _effect_products(cells: Cells, a: Factor, i: int, b: Factor, j: int) -> Arra
     return (cells.tt - (first[1] + second[1]) * cells.t + first[1] * second[1] * cells.n) / (first[0] * second[0])
 
 
-def _moments(cells: Cells, factors: Sequence[FactorRows], scaling: Scaling) -> Moments:
+def _moments(cells: Cells, factors: Sequence[FactorRows], table: Table) -> Moments:
     inner, outer, crossed = plan(factors)
     first = order = inner_outer = adder = None
     if inner is not None:
@@ -313,18 +346,18 @@ def _moments(cells: Cells, factors: Sequence[FactorRows], scaling: Scaling) -> M
         )
     _check_crossed(crossed)
     starts = np.concatenate([[0], np.cumsum([c.factor.n_groups for c in crossed])]).astype(int)
-    inner_level = None if inner is None else _level(cells, inner, crossed, scaling)
+    inner_level = None if inner is None else _level(cells, inner, crossed, table)
     return Moments(
-        n=round(float(cells.n.sum())),
+        n=round(table.n),
         p=len(cells.recipes),
         q=int(starts[-1]),
         inner=inner_level,
-        outer=_level(cells, outer, crossed, scaling, inner_level, adder),
+        outer=_level(cells, outer, crossed, table, inner_level, adder),
         inner_outer=inner_outer,
         first_inner=first,
         crossed=tuple(Crossed(c.factor, int(s)) for c, s in zip(crossed, starts, strict=False)),
-        DD=_gram(cells, crossed, scaling),
-        scaling=scaling,
+        DD=_gram(cells, crossed, table),
+        scaling=table.scaling,
         inner_order=order,
     )
 
@@ -355,7 +388,7 @@ def _level(
     cells: Cells,
     rows: FactorRows,
     crossed: Sequence[FactorRows],
-    scaling: Scaling,
+    table: Table,
     inner: Level | None = None,
     adder: sparse.csr_array | None = None,
 ) -> Level:
@@ -370,9 +403,9 @@ def _level(
         if plain and inner is not None and adder is not None and inner.factor.effects[0] == "(Intercept)":
             ZD.append(adder @ inner.ZD[0])
         elif plain and groups == len(cells.n):
-            ZD.append(_by_cell(cells, codes, crossed, scaling))
+            ZD.append(_by_cell(cells, codes, crossed, table))
         else:
-            ZD.append(_by_group(cells, rows, i, crossed, scaling))
+            ZD.append(_by_group(cells, rows, i, crossed, table.scaling))
     return Level(factor, ZZ, tuple(ZD))
 
 
@@ -382,43 +415,36 @@ def _by_group(cells: Cells, rows: FactorRows, i: int, crossed: Sequence[FactorRo
     pieces = []
     for other in crossed:
         weights = _effect_products(cells, rows.factor, i, other.factor, 0)
-        table = sparse.coo_array((weights, (rows.codes, other.codes)), shape=(groups, other.factor.n_groups))
-        pieces.append(table.toarray())
+        counted = sparse.coo_array((weights, (rows.codes, other.codes)), shape=(groups, other.factor.n_groups))
+        pieces.append(counted.toarray())
     sums = np.empty((groups, p + 1))
     for j in range(p + 1):
         sums[:, j] = np.bincount(rows.codes, _effect_sums(cells, rows.factor, i, j, scaling), groups)
     return np.hstack([*pieces, sums]) if pieces else sums
 
 
-def _by_cell(cells: Cells, codes: Array, crossed: Sequence[FactorRows], scaling: Scaling) -> Array:
-    """Return Σ D by conversation where each is a group of its own, (C, m), filled chunk by chunk."""
-    p, q = len(cells.recipes), sum(c.factor.n_groups for c in crossed)
-    out = np.zeros((len(cells.n), q + p + 1))
+def _by_cell(cells: Cells, codes: Array, crossed: Sequence[FactorRows], table: Table) -> Array:
+    """Return Σ D by conversation where each is a group of its own, (C, m)."""
+    in_order = bool(np.all(codes[1:] > codes[:-1]))
+    if in_order and not crossed:
+        return table.sums
+    q = sum(c.factor.n_groups for c in crossed)
+    out = np.zeros((len(cells.n), q + table.sums.shape[1]))
     at = 0
     for other in crossed:
         out[codes, at + other.codes] = cells.n
         at += other.factor.n_groups
-    in_order = bool(np.all(codes[1:] > codes[:-1]))
-    for chunk in _chunks(len(cells.n)):
-        block = np.column_stack([_column_sums(cells, j, scaling, chunk) for j in range(p + 1)])
-        out[chunk if in_order else codes[chunk], q:] = block
+    out[ALL if in_order else codes, q:] = table.sums
     return out
 
 
-def _gram(cells: Cells, crossed: Sequence[FactorRows], scaling: Scaling) -> Array:
-    """Return D'D, summed between and within conversations so that centring loses no digits."""
-    p = len(cells.recipes)
-    scales = np.append(scaling.x_scales, scaling.y_scale)
-    gram = _within_products(cells) / np.outer(scales, scales)
-    for chunk in _chunks(len(cells.n)):
-        block = np.column_stack([_column_sums(cells, j, scaling, chunk) for j in range(p + 1)])
-        gram += block.T @ (block / cells.n[chunk, None])
+def _gram(cells: Cells, crossed: Sequence[FactorRows], table: Table) -> Array:
     if not crossed:
-        return gram
-    columns = [_column_sums(cells, j, scaling) for j in range(p + 1)]
+        return table.gram
+    columns = table.sums.T
     OD = np.vstack([np.column_stack([np.bincount(c.codes, v, c.factor.n_groups) for v in columns]) for c in crossed])
     OO = np.block([[_table(cells, a, b) for b in crossed] for a in crossed])
-    return np.block([[OO, OD], [OD.T, gram]])
+    return np.block([[OO, OD], [OD.T, table.gram]])
 
 
 def _table(cells: Cells, a: FactorRows, b: FactorRows) -> Array:

@@ -308,8 +308,11 @@ def sort_inner(inner: FactorRows, outer: FactorRows) -> tuple[FactorRows, Array,
     """Number the inner groups by outer group; returns the factor, first_inner (P + 1,) and the old numbers."""
     parent = np.zeros(inner.factor.n_groups, dtype=np.int64)
     parent[inner.codes] = outer.codes
-    in_order = bool(np.all(parent[1:] >= parent[:-1]))
-    order = np.arange(len(parent)) if in_order else np.argsort(parent, kind="stable")
+    if np.all(parent[1:] >= parent[:-1]):
+        order = np.arange(len(parent))
+        first = np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=outer.factor.n_groups))])
+        return inner, first, order
+    order = np.argsort(parent, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=outer.factor.n_groups))])
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))

@@ -44,7 +44,10 @@ def predictions(fit: LinearMixedFit) -> dict[str, Prediction]:
     """Predict the random effects of every factor (Henderson 1975); keyed by the factor's label."""
     _require(fit)
     assert fit.estimate.solution is not None
-    solution, moments = fit.estimate.solution, fit.estimate.deviance_function.moments
+    function, solution = fit.estimate.deviance_function, fit.estimate.solution
+    moments = function.moments
+    if "outer_W" not in solution.state:
+        solution = function.solve(fit.estimate.theta)
     h, C = _fixed_errors(fit, solution)
     state, out = solution.state, {}
     outer = _chain(moments.outer.factor, state["outer_W"], state["outer_T"], h, C, None, moments)

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.stats import f as f_distribution
 from scipy.stats import t as t_distribution
 
+from dashboard.stats.linear_mixed_curvature import Curvature, solve_fixed
 from dashboard.stats.linear_mixed_deviance import Deviance
 from dashboard.stats.linear_mixed_estimation import Estimate
 from dashboard.stats.threads import one_thread
@@ -49,6 +50,8 @@ class Satterthwaite:
         function = found.deviance_function
         assert found.solution is not None
         sigma2 = found.solution.rss / function.nu
+        if found.curvature is not None:
+            return cls._exact(found, found.curvature, sigma2)
         T = function.moments.scaling.transform()
         free = np.flatnonzero(found.free)
         H = np.empty((len(free) + 1, len(free) + 1))
@@ -67,6 +70,20 @@ class Satterthwaite:
         derivatives[-1] = 2 * np.sqrt(sigma2) * centre
         turned = np.einsum("ij,djk,lk->dil", T, derivatives, T)
         return cls(turned, 2 * _positive_inverse(H), sigma2 * T @ centre @ T.T)
+
+    @classmethod
+    def _exact(cls, found: Estimate, curvature: Curvature, sigma2: float) -> Satterthwaite:
+        """Use the derivatives that the fit ended with."""
+        function = found.deviance_function
+        s = solve_fixed(curvature, reml=function.reml)
+        H = np.empty((3, 3))
+        H[:2, :2] = s.dd_log_det + s.dd_rss / sigma2
+        H[:2, 2] = H[2, :2] = -2 * s.d_rss / sigma2**1.5
+        H[2, 2] = 4 * function.nu / sigma2
+        derivatives = np.concatenate([sigma2 * s.d_inverse, 2 * np.sqrt(sigma2) * s.inverse[None]])
+        T = function.moments.scaling.transform()
+        turned = np.einsum("ij,djk,lk->dil", T, derivatives, T)
+        return cls(turned, 2 * _positive_inverse(H), sigma2 * T @ s.inverse @ T.T)
 
     def variance_gradient(self, L: Array) -> Array:
         """Return the gradient (r, d + 1) of the variance of each contrast L (r, p)."""
