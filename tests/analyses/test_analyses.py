@@ -11,7 +11,7 @@ from dashboard.analyses.findings import Parameters, Selection, parse_parameters,
 from dashboard.database import connect
 from dashboard.figures.template import Template
 from dashboard.paths import SAMPLE
-from dashboard.vocabulary import NotInThisData, Refused, TooLittleData
+from dashboard.vocabulary import COLUMNS, NotInThisData, Refused, TooLittleData
 
 SCREEN, DARK, PAPER = Template(), Template(dark=True, synthetic=True), Template(paper=True, width=336, font_size=10.7)
 
@@ -57,6 +57,13 @@ class TestEveryAnalysis:
         assert set(findings.figures) <= set(one.figures)
         assert name in findings.tables
         assert len(findings.table) > 0
+
+    def test_every_column_of_every_table_has_a_label(self, name, found, data):
+        own = {row[0] for row in data.cursor().execute("select measure from raw.scales").fetchall()}
+        for table, frame in found(name).tables.items():
+            # The rows of a model bear the names of its formula, outcomes among them.
+            unlabelled = set(frame.columns) - set(COLUMNS) - (own if table == "mixed_model.rows" else set())
+            assert not unlabelled, table
 
     def test_says_its_finding_in_one_sentence(self, name, found):
         headline = found(name).headline
@@ -129,3 +136,14 @@ def test_a_level_that_does_not_exist_is_refused_with_those_that_do(data):
     one = registry()["ground_truth"]
     with pytest.raises(Refused, match="no task 'Ode to a tomato'.*Did you mean 'Ode to a potato'"):
         run_analysis(data, one, Selection(task=("Ode to a tomato",)), one.parameters())
+
+
+def test_the_hits_of_a_search_have_labels_too(data):
+    one = registry()["message_search"]
+    hits = run_analysis(data, one, Selection(), one.parameters(text="the")).tables["message_search.hits"]
+    assert set(hits.columns) <= set(COLUMNS)
+
+
+def test_formats_of_columns_are_those_that_are_printed():
+    known = {"text", "count", "rating", "number", "plain", "percent", "percent1", "p"}
+    assert {entry.format for entry in COLUMNS.values()} <= known
