@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dashboard.figures.axes import scale_axis
-from dashboard.figures.template import Template, blank_figure, escape
+from dashboard.figures.template import Template, blank_figure, escape, wrap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,12 +66,10 @@ def draw_caterpillar(
     _people(figure, shown, places, template, has_shrunken=has_shrunken)
     if chosen is not None and (frame["participant"] == chosen).any():
         _mark_chosen(figure, frame[frame["participant"] == chosen].iloc[0], template)
-    room = max(1.0, 0.02 * len(frame))
-    count = "participants" if len(frame) == len(shown) else f"participants ({len(shown):,} of {len(frame):,} drawn)"
+    room = _room(len(frame))
+    drawn = f" ({len(shown):,} drawn)" if len(shown) < len(frame) else ""
     figure.update_xaxes(
-        title_text=f"{len(frame):,} {count}, lowest mean first"
-        if len(frame) == len(shown)
-        else f"{count.capitalize()}, lowest mean first",
+        title_text=wrap(f"{len(frame):,} participants{drawn}, lowest mean first", template.line_length),
         range=[-room, len(frame) - 1 + room],
         showticklabels=False,
         showgrid=False,
@@ -104,18 +102,26 @@ def _intervals(figure: go.Figure, shown: pd.DataFrame, places: list[int], templa
 
 
 def _everyone(figure: go.Figure, frame: pd.DataFrame, template: Template) -> None:
+    """Draw everyone's mean as a line that the legend names: in the figure its words would lie over people."""
+    import plotly.graph_objects as go
+
     mean = float(frame["everyone"].iloc[0])
-    figure.add_hline(y=mean, line={"color": template.ink, "width": 1, "dash": "dot"})
-    figure.add_annotation(
-        x=0,
-        xref="paper",
-        xanchor="left",
-        y=mean,
-        yanchor="bottom",
-        text=f"everyone {mean:.2f}",
-        showarrow=False,
-        font={"size": template.small, "color": template.ink},
+    room = _room(len(frame))
+    figure.add_trace(
+        go.Scatter(
+            x=[-room, len(frame) - 1 + room],
+            y=[mean, mean],
+            mode="lines",
+            line={"color": template.ink, "width": 1, "dash": "dot"},
+            hoverinfo="skip",
+            name=f"everyone {mean:.2f}",
+        )
     )
+
+
+def _room(n_people: int) -> float:
+    """Return how much of the axis stays free on either side."""
+    return max(1.0, 0.02 * n_people)
 
 
 def _raw_means(figure: go.Figure, shown: pd.DataFrame, places: list[int], template: Template) -> None:

@@ -90,16 +90,16 @@ def draw_person_conversations(
     import plotly.graph_objects as go
 
     figure = blank_figure(template, height=22 * template.font_size)
-    figure.add_hline(y=everyone, line={"color": template.ink, "width": 1, "dash": "dot"})
-    figure.add_annotation(
-        x=1,
-        xref="paper",
-        xanchor="right",
-        y=everyone,
-        yanchor="bottom",
-        text="everyone’s mean",
-        showarrow=False,
-        font={"size": template.small},
+    ends_of_axis = [float(frame["place"].min()) - 1, float(frame["place"].max()) + 1]
+    figure.add_trace(
+        go.Scatter(
+            x=ends_of_axis,
+            y=[everyone, everyone],
+            mode="lines",
+            line={"color": template.ink, "width": 1, "dash": "dot"},
+            hoverinfo="skip",
+            name=f"everyone {everyone:.2f}",
+        )
     )
     for index, (_, part) in enumerate(frame.groupby("number", sort=True)):
         low, high = float(part["place"].min()) - 0.4, float(part["place"].max()) + 0.4
@@ -139,6 +139,8 @@ def draw_person_conversations(
             name="a rated turn",
         )
     )
-    figure.update_xaxes(title_text="Rated turns in order, by conversation", showticklabels=False, showgrid=False)
+    figure.update_xaxes(
+        title_text="Rated turns in order, by conversation", range=ends_of_axis, showticklabels=False, showgrid=False
+    )
     scale_axis(figure, "y", limits, ends, title=unit, room=0.2)
     return figure

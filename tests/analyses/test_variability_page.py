@@ -309,6 +309,14 @@ def test_a_click_gives_the_id_behind_the_point():
     assert clicked_person(None) is None
 
 
+def test_a_click_on_a_turn_gives_its_conversation_and_the_turn():
+    from dashboard.ui.people import clicked_turn
+
+    assert clicked_turn({"selection": {"points": [{"customdata": ["C&lt;1&gt;", "Plan", 4]}]}}) == ("C<1>", 4)
+    assert clicked_turn({"selection": {"points": [{"customdata": {"0": "C1", "1": "Plan", "2": 4}}]}}) == ("C1", 4)
+    assert clicked_turn({"selection": {"points": [{"x": 1}]}}) is None
+
+
 class TestNotApplicable:
     def test_what_is_planted_in_the_sample_is_found(self, sample):
         # data/sample/EFFECTS.md: relational applies most to Homesick on Mars (0.5), least to Debugging a teapot (−0.55).

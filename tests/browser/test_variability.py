@@ -23,3 +23,13 @@ def test_a_long_bootstrap_says_how_far_it_is_gives_way_to_a_filter_and_can_be_st
     tab.get_by_role("button", name="Stop").click()
     tab.wait_for_function(RESTS, timeout=20_000)
     tab.close()
+
+
+def test_each_conversation_of_a_person_opens_in_the_reader(app_server, browser):
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab.goto(f"{app_server}/variability?participant_profile.person=S001")
+    listed = tab.locator(".st-key-person-conversations")
+    listed.get_by_role("button", name="C0002", exact=True).first.click(timeout=60_000)
+    tab.wait_for_url("**/conversations?conversation=C0002", timeout=60_000)
+    tab.locator(".st-key-reader-steps").wait_for(timeout=60_000)
+    tab.close()

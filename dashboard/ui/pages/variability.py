@@ -2,7 +2,7 @@
 
 from dashboard.analyses import on_page
 from dashboard.ui import care
-from dashboard.ui.people import show_people
+from dashboard.ui.people import show_people, show_person
 from dashboard.ui.show import open_page, show_findings
 
 selection = open_page(
@@ -13,8 +13,9 @@ selection = open_page(
     glossary=("participant as unit", "BLUP", "REML", "ICC", "straight-lining", "cluster-robust interval"),
     more=(care.ANCHOR,),
 )
+bodies = {"participant_ratings": show_people, "participant_profile": show_person}
 for analysis in on_page("Variability"):
-    show_findings(analysis, selection, show_people if analysis.name == "participant_ratings" else None)
+    show_findings(analysis, selection, bodies.get(analysis.name))
 care.show_care(
     "This page estimates rather than tests. Its p values are those of covariates (all comparisons counted and adjusted by Holm), "
     "of *not applicable* (one model, not adjusted) and of equal variances (descriptive). Nothing was registered beforehand, "
