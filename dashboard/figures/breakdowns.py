@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dashboard.figures.template import Template, blank_figure, escape, rows_height, shorten, wrap
+from dashboard.figures.values import value_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,10 +58,7 @@ def draw_grouped_shares(
         go.Scatter(
             x=frame["share"],
             y=at,
-            mode="markers+text",
-            text=[f"{100 * share:.0f} %" for share in frame["share"]],
-            textposition="top center",
-            textfont={"size": template.small},
+            mode="markers",
             cliponaxis=False,
             marker={"color": template.accent, "size": 8, "line": {"color": template.ground, "width": 1}},
             customdata=list(zip(names, frame["conf_low"], frame["conf_high"], frame["n_conversations"], strict=True)),
@@ -73,7 +71,8 @@ def draw_grouped_shares(
     )
     top = max(0.05, float(frame[["share", "conf_high"]].max().max()))
     figure.update_xaxes(title_text=wrap(unit, 34), tickformat=".0%", range=[0, min(1.04, top * 1.08)], nticks=7)
-    figure.update_yaxes(tickvals=places, ticktext=texts, range=[len(places) - 0.4, -0.9], showgrid=False)
+    figure.update_yaxes(tickvals=places, ticktext=texts, range=[len(places) - 0.4, -0.7], showgrid=False)
+    value_column(figure, at, [f"{100 * share:.0f} %" for share in frame["share"]], template)
     return figure
 
 

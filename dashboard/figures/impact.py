@@ -52,19 +52,9 @@ def draw_impact(
         y1=1,
         yref="paper",
         line={"color": template.ink, "width": 1.5, "dash": "dash"},
-    )
-    left = reported > (min(values) + max(values)) / 2
-    figure.add_annotation(
-        x=reported,
-        y=0.0,
-        yref="paper",
-        text=f"reported {reported:g}<br>(contrast not stated)",
-        align="right" if left else "left",
-        showarrow=False,
-        xanchor="right" if left else "left",
-        xshift=-4 if left else 4,
-        yanchor="bottom",
-        font={"size": template.small, "color": template.quiet},
+        # In the legend: beside the line its words would lie over intervals.
+        showlegend=True,
+        name=f"reported {reported:g} (contrast not stated)",
     )
     low, high = figure.layout.yaxis.range
     figure.update_yaxes(range=[low + 0.75, high])

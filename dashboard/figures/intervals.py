@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dashboard.figures.template import Template, blank_figure, escape, rows_height, shorten, wrap
+from dashboard.figures.values import value_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,10 +80,8 @@ def draw_intervals(
         go.Scatter(
             x=shown[estimate],
             y=places,
-            mode="markers+text",
+            mode="markers",
             text=values,
-            textposition="top center",
-            textfont={"size": template.small},
             cliponaxis=False,
             marker={"color": template.accent, "size": 9, "line": {"color": template.ground, "width": 1}},
             customdata=list(zip(names, shown["conf_low"], shown["conf_high"], shown[count], strict=True)),
@@ -96,7 +95,8 @@ def draw_intervals(
     figure.update_xaxes(
         title_text=wrap(escape(unit), template.line_length), range=axis_range, tickformat=".0%" if percent else None
     )
-    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.8], showgrid=False)
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.6], showgrid=False)
+    value_column(figure, places, values, template)
     return figure
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dashboard.figures.template import Template, blank_figure, escape, ink_on, rows_height, shorten, wrap
+from dashboard.figures.values import value_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,8 +56,8 @@ def draw_forest(
             showlegend=False,
         )
     )
-    for place, row in zip(places, frame.itertuples(), strict=True):
-        _value_label(figure, place, row, template)
+    texts = [_value(row) for row in frame.itertuples()]
+    value_column(figure, places, texts, template, quiet=list(frame["is_reference"]))
     names = [escape(shorten(str(text), 38)) for text in frame[label]]
     figure.update_xaxes(title_text=_title(unit, template), range=_reach(frame, 0.0))
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.7], showgrid=False)
@@ -83,16 +84,8 @@ def _hover(row: Any) -> str:
     return f"{name}: {row.estimate:.3f}<br>95 % interval {row.conf_low:.3f} to {row.conf_high:.3f}"
 
 
-def _value_label(figure: Any, place: int, row: Any, template: Template) -> None:
-    text = "reference" if row.is_reference else f"{row.estimate:.{2 if abs(row.estimate) >= 0.095 else 3}f}"
-    figure.add_annotation(
-        x=row.estimate,
-        y=place,
-        text=text.replace("-", "−"),
-        showarrow=False,
-        yshift=template.font_size * 0.85,
-        font={"size": template.small, "color": template.quiet if row.is_reference else template.ink},
-    )
+def _value(row: Any) -> str:
+    return "reference" if row.is_reference else f"{row.estimate:.{2 if abs(row.estimate) >= 0.095 else 3}f}"
 
 
 def _zero_line(figure: Any, template: Template) -> None:
@@ -128,7 +121,7 @@ def draw_variance_shares(frame: pd.DataFrame, *, template: Template, labels: Map
     """
     import plotly.graph_objects as go
 
-    figure = blank_figure(template, height=(10 + 1.6 * len(frame)) * template.font_size)
+    figure = blank_figure(template, height=(12.5 + 1.6 * len(frame)) * template.font_size)
     start = 0.0
     for index, row in enumerate(frame.itertuples()):
         rest = row.group == "residual"
@@ -185,10 +178,7 @@ def draw_marginal_means(
         go.Scatter(
             x=frame["estimate"],
             y=places,
-            mode="markers+text",
-            text=[f"{value:.2f}" for value in frame["estimate"]],
-            textposition="top center",
-            textfont={"size": template.small},
+            mode="markers",
             cliponaxis=False,
             marker={"color": shades, "size": 9, "line": {"color": template.ground, "width": 1}},
             customdata=list(
@@ -200,7 +190,8 @@ def draw_marginal_means(
     )
     figure.update_xaxes(title_text=_title(unit, template), range=_reach(frame))
     names = [escape(shorten(str(level), 34)) for level in frame[row]]
-    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.8], showgrid=False)
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.6], showgrid=False)
+    value_column(figure, places, [f"{value:.2f}" for value in frame["estimate"]], template)
     return figure
 
 

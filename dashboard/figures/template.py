@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 PIXELS_PER_MM = 96 / 25.4
 PIXELS_PER_POINT = 96 / 72
 
-# Rating levels from lowest to highest: diverging, safe without colour vision; in greyscale the printed number tells.
-_DIVERGING = ("#a6611a", "#d8a35d", "#b9b9b9", "#5fb0a6", "#01665e")
+# Rating levels from lowest to highest: diverging, safe without colour vision. No two have the same lightness, so that they
+# can be told apart in greyscale too.
+_DIVERGING = ("#a6611a", "#d8a35d", "#cacaca", "#5fb0a6", "#01665e")
 # Okabe and Ito's colours, in the order in which tasks and models take them; black is left out, yellow darkened.
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A200")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
@@ -85,8 +86,10 @@ class Template:
         return 36 if self.paper else 70
 
     def visible(self, color: str) -> str:
-        """Return a colour for lines and small marks: on a dark ground, deep colours are lightened."""
-        return _mix(color, "#ffffff", 0.4) if self.dark and _luminance(color) < 0.2 else color
+        """Return a colour for lines and small marks: deep ones are lightened on a dark ground, pale ones darkened on a light."""
+        if self.dark:
+            return _mix(color, "#ffffff", 0.4) if _luminance(color) < 0.2 else color
+        return _mix(color, "#000000", 0.25) if _luminance(color) > 0.47 else color
 
     def with_width(self, width: float) -> Template:
         """Return the same template at another width in px."""

@@ -1,5 +1,7 @@
 """Figures shared by several analyses: what is drawn, looked at as traces."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,13 +65,46 @@ def test_intervals_are_drawn_before_their_estimates_and_only_where_known(estimat
     assert figure.layout.xaxis.title.text == "Share"
 
 
+def test_values_stand_in_a_column_right_of_the_axis_with_room_for_them(estimates):
+    """Above its dot a value would be crossed by the zero line or meet the row above."""
+    paper = Template(paper=True, width=336, font_size=11)
+    figure = draw_intervals(
+        estimates, template=paper, row="task", estimate="share", labels={}, unit="Share", axis_range=(-1, 1), zero=True,
+    )  # fmt: skip
+    assert [(one.text, one.x, one.xref, one.y) for one in figure.layout.annotations] == [
+        ("0.40", 1, "paper", 0),
+        ("0.90", 1, "paper", 1),
+    ]
+    assert not any("text" in (trace.mode or "") for trace in figure.data)
+    widest = paper.small * 0.55 * len("0.40")
+    assert figure.layout.margin.r > 0.9 * paper.font_size + widest
+
+
+def test_levels_differ_in_greyscale():
+    """On scales of three and five levels, neighbours and ends by a tenth of the range from black to white."""
+    for n_levels in (3, 5):
+        greys = []
+        for color in diverging(n_levels):
+            red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+            greys.append((0.299 * red + 0.587 * green + 0.114 * blue) / 255)
+        assert abs(greys[0] - greys[-1]) > 0.1
+        assert all(abs(one - other) > 0.1 for one, other in itertools.pairwise(greys))
+
+
+def test_pale_lines_are_darkened_on_a_light_ground():
+    middle = diverging(3)[1]
+    assert Template().visible(middle) < middle
+    assert Template(dark=True).visible(middle) == middle
+    assert Template().visible("#0072B2") == "#0072B2"
+
+
 def test_published_figures_are_dashed_and_labelled_reported(estimates):
     figure = draw_intervals(
         estimates, template=TEMPLATE, row="task", estimate="share", labels={}, unit="Share", axis_range=None,
         percent=True, reported={"b": 0.381, "not here": 0.5},
     )  # fmt: skip
     assert [(shape.x0, shape.line.dash) for shape in figure.layout.shapes] == [(0.381, "dash")]
-    assert [note.text for note in figure.layout.annotations] == ["reported 38.1 %"]
+    assert [note.text for note in figure.layout.annotations] == ["reported 38.1 %", "40 %", "90 %"]
 
 
 def test_counts_start_at_zero_and_leave_room_for_their_numbers():
