@@ -15,6 +15,8 @@ from dashboard.vocabulary import NotInThisData, TooLittleData, column, plural
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dashboard.analyses.model_batches import RowBatches
+
 PROPERTIES = ("task", "model", "importance", "desired_empathy")
 SCORES = ("experienced_empathy", "satisfaction", "ground_truth")
 GROUPS = ("participant", "conversation")
@@ -90,6 +92,8 @@ class ModelData:
         What was run.
     from_sums
         Whether a row is a conversation with sums over its turns, which stand for the turns.
+    batches
+        Where the turns themselves come from, where sums do not suffice and memory neither.
     """
 
     formula: Formula
@@ -99,6 +103,7 @@ class ModelData:
     counts: Counts
     queries: Mapping[str, Mapping[str, Any]]
     from_sums: bool = False
+    batches: RowBatches | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dashboard.analyses.findings import Counts, Selection, choose_outcome
+from dashboard.analyses.model_batches import RowBatches, outcome_of
 from dashboard.analyses.model_frame import (
     MAX_DEFAULT_LEVELS,
     SCORES,
@@ -23,7 +25,7 @@ from dashboard.database import Database
 from dashboard.queries import report, run_query
 from dashboard.stats.formula import Formula
 from dashboard.stats.formula_syntax import Call, Name, names_in
-from dashboard.vocabulary import Refused, TooLittleData
+from dashboard.vocabulary import TooLittleData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +48,8 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None) -> 
     Raises
     ------
     FormulaError, NotInThisData, TooLittleData
-        As :func:`dashboard.analyses.model_frame.model_data`.
-    Refused
-        When the model needs more rows than fit in memory.
+        As :func:`dashboard.analyses.model_frame.model_data`; and for the few models of millions of turns that need all
+        of them at once.
     """
     if not is_large(database):
         return model_data(database, selection, text)
@@ -56,20 +57,51 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None) -> 
     formula = read_formula(text or _default_formula(database, names), names)
     if suffice(formula, names):
         return moments_data(database, selection, formula, names)
-    n_turns = int(database.manifest["counts"]["assistant_turns"])
-    if row_kind(formula, names) == TURNS and selection.is_everything and n_turns > MAX_ROWS:
-        raise Refused(
-            f"“{formula}” needs every turn in memory, and this data has {n_turns:,}; up to {MAX_ROWS:,} fit. Filter "
-            "conversations, or keep to predictors that are constant within a conversation, beside turn itself."
-        )
+    if row_kind(formula, names) == TURNS and int(database.manifest["counts"]["assistant_turns"]) > MAX_ROWS:
+        return batches_data(database, selection, formula, names)
     return model_data(database, selection, text or str(formula))
+
+
+def batches_data(database: Database, selection: Selection, formula: Formula, names: ModelNames) -> ModelData:
+    """Return the conversations of a model, and its turns as a stream that is passed over twice.
+
+    Raises
+    ------
+    TooLittleData
+        When the selection leaves no conversation.
+    FormulaError
+        For what needs all turns at once: groups that vary within conversations, and functions of all rows within each
+        other.
+    """
+    from dashboard.stats.linear_mixed_from_batches import tally_batches
+
+    varying = tuple(name for name in formula.columns if name in names.per_turn)
+    varying = tuple(sorted(varying, key=lambda name: name not in names_in(formula.response)))
+    wanted = [name for name in formula.columns if name not in varying]
+    values = selection.query_parameters()
+    if selection.is_everything and not any(name in SCORES for name in wanted):
+        frame, ids = _conversations(database, wanted, names)
+    else:
+        rated_on = values | {"outcome": outcome_of(varying[0])}
+        frame, ids = _chosen(database, rated_on, [*wanted, *names.groups])
+    if frame.empty:
+        raise TooLittleData("No conversation is left by these filters. Take one away, or reset them all.")
+    frame = with_covariates(database, frame, [name for name in wanted if name in names.covariates])
+    rows = RowBatches(database.folder / "ratings.parquet", ids, varying)
+    tally = tally_batches(frame, rows(), formula, varying)
+    rows = replace(rows, tally=tally)
+    counts = _counts(frame.assign(n=tally.n), wanted, names)
+    queries = {"model_turns": values | {"outcome": outcome_of(varying[0])}}
+    return ModelData(formula, frame[wanted], TURNS, names, counts, queries, from_sums=True, batches=rows)
 
 
 def _default_formula(database: Database, names: ModelNames) -> str:
     """Return what is asked of large data unless told."""
     outcome = choose_outcome(database, None)
     table = read_conversations(database.folder / "conversations.parquet")
-    sizes = {name: _categories(table[name]).categories.size for name in ("participant", "task", "model")}
+    sizes = {
+        name: _categories(table[name].combine_chunks()).categories.size for name in ("participant", "task", "model")
+    }
     fixed = ["turn", *[name for name in ("model", "task") if 1 < sizes[name] <= MAX_DEFAULT_LEVELS][:1]]
     random = "participant/conversation" if sizes["participant"] > 1 else "conversation"
     return f"{outcome} ~ {' + '.join(fixed)} + (1 | {random})"
@@ -123,7 +155,13 @@ def moments_data(database: Database, selection: Selection, formula: Formula, nam
 
 
 def _whole(database: Database, outcome: str, wanted: Sequence[str], names: ModelNames) -> pd.DataFrame:
-    """Return what `model_moments` gives where nothing is filtered; conversations are numbered rather than named."""
+    """Return what `model_moments` gives where nothing is filtered."""
+    frame, ids = _conversations(database, wanted, names)
+    return frame.assign(**vars(sum_turns(database.folder / "ratings.parquet", outcome, ids)))
+
+
+def _conversations(database: Database, wanted: Sequence[str], names: ModelNames) -> tuple[pd.DataFrame, Any]:
+    """Return all conversations, numbered rather than named, and their ids."""
     import numpy as np
     import pandas as pd
 
@@ -132,13 +170,11 @@ def _whole(database: Database, outcome: str, wanted: Sequence[str], names: Model
     columns: dict[str, Any] = {"conversation": np.arange(len(ids), dtype=np.int32)}
     for name in ("participant", "task", "model"):
         if name in wanted or name in names.groups:
-            columns[name] = _categories(table[name])
-    table = table.select(["conversation"])
+            columns[name] = _categories(table[name].combine_chunks())
     for name in ("importance", "desired_empathy"):
         if name in wanted:
             columns[name] = _wishes(database, name, ids)
-    sums = sum_turns(database.folder / "ratings.parquet", outcome, ids)
-    return pd.DataFrame(columns | vars(sums), copy=False)
+    return pd.DataFrame(columns, copy=False), ids
 
 
 def _wishes(database: Database, score: str, ids: Any) -> Any:
@@ -152,7 +188,6 @@ def _categories(column: Any) -> pd.Categorical:
     """Return a column of dictionaries as categories: a name that occurs millions of times is kept once."""
     import pandas as pd
 
-    column = column.combine_chunks()
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return pd.Categorical.from_codes(codes, column.dictionary.to_pandas())
 
@@ -162,13 +197,25 @@ def _queried(database: Database, values: dict[str, Any], wanted: Sequence[str]) 
 
     The frame is filled column by column while the answer's own columns are let go, so that both are never there whole.
     """
+    return _frame_of(database.cursor().sql(report("model_moments").sql, params=values).to_arrow_table(), wanted)
+
+
+def _chosen(database: Database, values: dict[str, Any], wanted: Sequence[str]) -> tuple[pd.DataFrame, Any]:
+    """Return the conversations that filters leave, and their ids."""
+    chosen = report("model_conversations")
+    given = {key: values.get(key) for key in chosen.parameters}
+    table = database.cursor().sql(chosen.sql, params=given).to_arrow_table()
+    ids = table["conversation"].combine_chunks()
+    return _frame_of(table, wanted), ids
+
+
+def _frame_of(table: Any, wanted: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    table = database.cursor().sql(report("model_moments").sql, params=values).to_arrow_table()
     columns: dict[str, Any] = {}
     for name in list(table.column_names):
         if name in wanted:
-            columns[name] = _column(table[name])
+            columns[name] = _column(table[name].combine_chunks())
         table = table.drop_columns(name)
     return pd.DataFrame(columns, copy=False)
 
@@ -178,7 +225,7 @@ def _column(column: Any) -> Any:
 
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return _categories(column.dictionary_encode())
-    values = column.to_numpy()
+    values = column.to_numpy(zero_copy_only=False)
     return values if values.dtype.kind == "i" else values.astype(float)
 
 

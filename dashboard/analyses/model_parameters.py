@@ -94,6 +94,13 @@ def estimate_model(data: ModelData, *, reml: bool, reference: Mapping[str, str])
         from dashboard.stats.linear_mixed import fit_linear_mixed
 
         return fit_linear_mixed(data.frame, data.formula, reml=reml, reference=reference)
+    if data.batches is not None:
+        from dashboard.stats.linear_mixed_from_batches import fit_from_batches
+
+        rows = data.batches
+        return fit_from_batches(
+            data.frame, rows, data.formula, varying=rows.varying, reml=reml, reference=reference, tally=rows.tally
+        )
     from dashboard.stats.linear_mixed_from_moments import fit_from_moments
 
     sums = data.frame

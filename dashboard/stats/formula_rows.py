@@ -43,7 +43,7 @@ class Grouping:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name of each group; nested groups are written `outer:inner`."""
-        texts = [[_level_text(value) for value in part] for part in self.parts]
+        texts = [[level_text(value) for value in part] for part in self.parts]
         return tuple(":".join(pieces) for pieces in zip(*texts, strict=True))
 
 
@@ -243,10 +243,11 @@ def sorted_levels(codes: Array, levels: Array) -> tuple[Array, tuple[str, ...]]:
     order = sorted(range(len(levels)), key=levels.__getitem__ if numeric else lambda i: str(levels[i]))
     rank = np.empty(len(levels), dtype=np.int64)
     rank[order] = np.arange(len(levels))
-    return rank[codes], tuple(_level_text(levels[i]) for i in order)
+    return rank[codes], tuple(level_text(levels[i]) for i in order)
 
 
-def _level_text(value: object) -> str:
+def level_text(value: object) -> str:
+    """Return a level's name; whole numbers have no decimals."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)

@@ -174,14 +174,14 @@ def _reduce(cells: Cells, formula: Formula, n_dropped: int, n_rows: int) -> tupl
         raise FormulaError("A mixed model needs a random part, for example (1 | participant).")
     factors = [_factor(cells, groups[label], terms) for label, terms in random_terms(formula).items()]
     table = _table_of(cells, intercept=formula.intercept)
-    kept = _independent(table.gram[:-1, :-1] / table.n)
+    kept = independent(table.gram[:-1, :-1] / table.n)
     dropped = tuple(cells.recipes[j].name for j in range(len(cells.recipes)) if j not in kept)
     if dropped:
         recipes, turns = tuple(cells.recipes[j] for j in kept), tuple(cells.turns[j] for j in kept)
         cells = replace(cells, recipes=recipes, turns=turns)
         table = table.of_columns([*kept, len(table.gram) - 1])
     moments = _moments(cells, factors, table)
-    return _design(cells, formula, groups, table.scaling, dropped, n_dropped, n_rows), moments
+    return _design(cells, formula, table.scaling, dropped, n_dropped, n_rows), moments
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,8 @@ def _by_stretch(cells: Cells, work: Callable[[slice], T]) -> Iterator[T]:
         yield from pool.map(work, _chunks(len(cells.n)))
 
 
-def _independent(gram: Array) -> list[int]:
+def independent(gram: Array) -> list[int]:
+    """Return the columns that those before them do not determine, from cross-products of standardised columns."""
     kept, residual = [], gram.copy()
     for j in range(len(gram)):
         if residual[j, j] > 1e-9:
@@ -455,22 +456,43 @@ def _table(cells: Cells, a: FactorRows, b: FactorRows) -> Array:
 def _design(
     cells: Cells,
     formula: Formula,
-    groups: dict[str, Grouping],
     scaling: Scaling,
     dropped_columns: tuple[str, ...],
     n_dropped: int,
     n_rows: int,
 ) -> Design:
-    """Return a design with names, levels and means but no rows."""
-    source, empty = cells.source, np.empty(0)
+    means = {name: float(np.average(values, weights=cells.n)) for name, values in cells.source.numeric.items()}
+    means["turn"] = float(cells.t.sum() / cells.n.sum())
+    return rowless_design(
+        cells.source,
+        formula,
+        cells.recipes,
+        scaling,
+        weights=cells.n,
+        means=means,
+        dropped_columns=dropped_columns,
+        n_dropped=n_dropped,
+        dropped_note=f"{n_dropped:,} of {n_rows:,} rows were left out because their conversation lacks a predictor.",
+    )
+
+
+def rowless_design(
+    source: RowSource,
+    formula: Formula,
+    recipes: tuple[ColumnRecipe, ...],
+    scaling: Scaling,
+    *,
+    weights: Array,
+    means: dict[str, float],
+    dropped_columns: tuple[str, ...],
+    n_dropped: int,
+    dropped_note: str,
+) -> Design:
+    """Return a design with names, levels and means but no rows; each of the source's stands for `weights` of them."""
+    empty = np.empty(0)
     labels = (["(Intercept)"] if formula.intercept else []) + [":".join(map(str, term)) for term in formula.terms]
     factors = dict.fromkeys(v for term in formula.terms for v in term if source.is_factor(v))
-    total = float(cells.n.sum())
-    means = {name: float(np.average(values, weights=cells.n)) for name, values in source.numeric.items()}
-    means["turn"] = float(cells.t.sum()) / total
-    notes = []
-    if n_dropped:
-        notes.append(f"{n_dropped:,} of {n_rows:,} rows were left out because their conversation lacks a predictor.")
+    notes = [dropped_note] if n_dropped else []
     if dropped_columns:
         notes.append(
             f"Left out because the other columns determine them (rank-deficient design): {', '.join(dropped_columns)}."
@@ -478,20 +500,20 @@ def _design(
     return Design(
         formula=formula,
         y=empty,
-        X=np.empty((0, len(cells.recipes))),
-        columns=tuple(recipe.name for recipe in cells.recipes),
-        terms={label: tuple(j for j, r in enumerate(cells.recipes) if r.term == label) for label in labels},
-        recipes=cells.recipes,
+        X=np.empty((0, len(recipes))),
+        columns=tuple(recipe.name for recipe in recipes),
+        terms={label: tuple(j for j, r in enumerate(recipes) if r.term == label) for label in labels},
+        recipes=recipes,
         standardised=Standardised(np.empty((0, 1)), scaling.x_means, scaling.x_scales, empty),
         rows=empty,
         n_rows=n_dropped,
         dropped={"predictors": n_dropped} if n_dropped else {},
         dropped_columns=dropped_columns,
         levels={str(v): source.factor(v)[1] for v in factors},
-        groups=groups,
+        groups={term.label: source.grouping(term.group) for term in formula.random},
         slopes={},
         means=means,
         codes={str(v): source.factor(v)[0] for v in factors},
-        weights=cells.n,
+        weights=weights,
         notes=tuple(notes),
     )

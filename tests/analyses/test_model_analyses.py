@@ -186,6 +186,49 @@ class TestSumsStandForRows:
         assert not model_moments.suffice(read_formula("satisfaction ~ task + (1 | participant)", names), names)
 
 
+class TestBatchesStandForRows:
+    """What sums do not hold is streamed: here from the sample, as if it had too many turns for memory."""
+
+    @pytest.fixture
+    def streamed(self, sample, monkeypatch):
+        monkeypatch.setattr(model_moments, "LARGE_TURNS", 0)
+        monkeypatch.setattr(model_moments, "MAX_ROWS", 0)
+
+        def get(formula, selection=EVERYTHING):
+            one = registry()["mixed_model"]
+            return run_analysis(sample, one, selection, one.parameters(formula=formula))
+
+        return get
+
+    @pytest.mark.parametrize(
+        "formula",
+        [
+            f"overall ~ turn + I(turn^2) + model + {NESTED}",
+            f"overall ~ within(affective) + between(affective) + task + importance + {NESTED}",
+            "relational_not_applicable ~ log(turn) + cognitive + gender + (1 + turn | participant)",
+            f"overall ~ log(turn) + satisfaction + {NESTED}",
+        ],
+    )
+    def test_with_the_same_numbers_and_words(self, ask, streamed, formula):
+        rows, found = ask("mixed_model", formula), streamed(formula)
+        assert "mixed_model.rows" not in found.tables
+        columns = ["estimate", "std_error", "df", "conf_low", "conf_high"]
+        np.testing.assert_allclose(rows.table[columns], found.table[columns], rtol=1e-5, atol=1e-7)
+        assert (rows.headline, rows.counts) == (found.headline, found.counts)
+        summary = "mixed_model.summary"
+        np.testing.assert_allclose(rows.tables[summary]["value"], found.tables[summary]["value"], rtol=1e-6)
+
+    def test_under_filters_too(self, sample, streamed, monkeypatch):
+        chosen = Selection(task=("Ode to a potato", "Naming a dragon"), min_rated_turns=3)
+        formula = f"overall ~ sqrt(turn) * model + relational + {NESTED}"
+        found = streamed(formula, chosen)
+        monkeypatch.undo()
+        one = registry()["mixed_model"]
+        rows = run_analysis(sample, one, chosen, one.parameters(formula=formula))
+        np.testing.assert_allclose(rows.table["estimate"], found.table["estimate"], rtol=1e-5, atol=1e-8)
+        assert rows.counts == found.counts
+
+
 class TestMarginalMeans:
     def test_of_a_balanced_question_are_in_the_planted_order(self, ask):
         table = ask("marginal_means", f"overall ~ model + turn + task + {NESTED}").table
