@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -475,7 +477,8 @@ def _analysed(
     if name not in declared:
         raise unknown_name(kind, name, declared)
     selection, parameters = parse_parameters(one, _pairs(given))
-    findings = run_analysis(database, one, selection, parameters)
+    with _telling():
+        findings = run_analysis(database, one, selection, parameters)
     if name not in (findings.figures if kind == "figure" else findings.tables):
         raise Refused(f"The {kind} {name!r} is empty with these filters and parameters.")
     return one, findings, selection, parameters
@@ -562,6 +565,26 @@ def _say(text: str) -> None:
 
 def _say_step(done: int, total: int, what: str) -> None:
     _say(f"[{done}/{total}] {what}")
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Say on standard error, on a terminal only, how far a long computation is; the line goes when it is done."""
+    from dashboard.stats.progress import listening
+
+    shown = ""
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        line = f"{what} {100 * done // total} %" if total else ""
+        if line and line != shown and sys.stderr.isatty():
+            shown = line
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    with listening(tell):
+        yield
+    if shown:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 class _Progress:

@@ -170,6 +170,19 @@ class TestComponents:
         for component, planted in (("participant", 0.31), ("conversation", 0.19), ("turn", 0.50)):
             assert own.loc[component, "conf_low"] < planted < own.loc[component, "conf_high"]
 
+    def test_bootstrap_intervals_on_demand_are_seeded_and_hold_the_estimate(self, sample):
+        given = (("intervals", "bootstrap"), ("n_boot", "60"))
+        one, two = (ask(sample, "variance_components", *given).table for _ in range(2))
+        pd.testing.assert_frame_equal(one, two)
+        assert ((one["conf_low"] < one["share"]) & (one["share"] < one["conf_high"])).all()
+        profile = ask(sample, "variance_components").table
+        np.testing.assert_array_equal(one["share"], profile["share"])
+        assert (one["conf_low"] != profile["conf_low"]).all()
+
+    def test_an_unknown_kind_of_interval_is_refused_with_those_that_exist(self, sample):
+        with pytest.raises(Refused, match="'profile'"):
+            ask(sample, "variance_components", ("intervals", "guess"))
+
     def test_shares_sum_to_one(self, sample):
         table = ask(sample, "variance_components").table
         np.testing.assert_allclose(table.groupby("outcome")["share"].sum(), 1)
