@@ -51,6 +51,9 @@ DpiOption = Annotated[float, typer.Option("--dpi", metavar="N", help="Dots per i
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object or array.")]
 
 
+_STOPPED = "sense7: stopped; nothing was half-written."
+
+
 def main() -> None:
     """Run the command line; a refusal is a sentence on standard error and exit status 2."""
     try:
@@ -59,8 +62,13 @@ def main() -> None:
         _say(f"sense7: {refusal}")
         sys.exit(2)
     except KeyboardInterrupt:
-        _say("sense7: stopped; nothing was half-written.")
+        _say(_STOPPED)
         sys.exit(130)
+    except SystemExit as end:
+        # Typer takes Ctrl-C without a word.
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            _say(_STOPPED)
+        raise
     except Exception as error:
         if os.environ.get("SENSE7_DEBUG"):
             raise

@@ -6,6 +6,8 @@ import json
 import os
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 
 import docx
@@ -212,6 +214,25 @@ class TestCommands:
         assert json.loads(out)["items"][0]["name"] == "applicability"
         assert "applicability" in err
         assert (tmp_path / "out" / "tables" / "applicability_SYNTHETIC.csv").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_is_one_sentence_and_leaves_an_earlier_export_as_it_was(tmp_path):
+    """In a process of its own, stopped while it works on the second analysis."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "dashboard.cli", "export", str(out), "--data", str(SAMPLE), "--formats", "csv"]
+    subprocess.run([*command, "--only", "applicability"], check=True, capture_output=True, timeout=120)
+    before = contents(tmp_path)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = [process.stderr.readline()]
+    while not told[-1].startswith("[2/"):
+        told.append(process.stderr.readline())
+    process.send_signal(signal.SIGINT)
+    printed, rest = process.communicate(timeout=60)
+    last = [line for line in rest.splitlines() if not line.startswith("[")]
+    assert (process.returncode, printed, last) == (130, "", ["sense7: stopped; nothing was half-written."])
+    assert contents(tmp_path) == before
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]
 
 
 def test_formats_are_read_once_each_and_in_order():
