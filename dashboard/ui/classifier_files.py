@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -123,12 +125,11 @@ def _refuse(sentence: str) -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="sense7-predictions-")
-
-
 def _store() -> Path:
-    return Path(_folder().name)
+    """Return the folder of added files, one for all sessions; it goes when the server stops."""
+    folder = Path(tempfile.mkdtemp(prefix="sense7-predictions-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _drop_oldest() -> None:

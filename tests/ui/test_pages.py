@@ -140,20 +140,22 @@ def test_the_release_alone_says_672_of_695(visit, title, file, tmp_path):
     assert any("672 of 695 conversations" in one.value for one in app.main.markdown)
 
 
-@pytest.mark.parametrize("name", list(registry()))
-def test_every_panel_of_every_analysis_opens(visit, name):
-    analysis = registry()[name]
-    files = dict(PAGES)
-    if analysis.page not in files:
-        pytest.skip(f"the page {analysis.page} is not built yet")
-    app = visit(analysis.page, files[analysis.page])
+@page_files
+def test_every_panel_of_every_analysis_opens(visit, title, file):
+    """A panel is opened under all analyses of a page at once."""
+    names = [one.name for one in on_page(title)]
+    app = visit(title, file)
     for panel in ("Data", "How this is computed", "Download", "Copy link", "Add to export"):
-        app.button_group(key=f"panel.{name}").set_value(panel).run()
-        assert_sound(app, analysis.page)
-        if panel == "How this is computed":
-            assert any(one.value.startswith(f"sense7 table {name}") for one in app.code)
-        if panel == "Copy link":
-            assert any(one.value.endswith(f"#{name}") for one in app.code)
+        for name in names:
+            app.button_group(key=f"panel.{name}").set_value(panel)
+        app.run()
+        assert_sound(app, title)
+        shown = [one.value for one in app.code]
+        for name in names:
+            if panel == "How this is computed":
+                assert any(re.match(rf"sense7 table {name}(\s|$)", one) for one in shown), name
+            if panel == "Copy link":
+                assert any(one.endswith(f"#{name}") for one in shown), name
 
 
 def test_a_folder_that_is_not_ours_is_told_what_to_do(visit, tmp_path):
