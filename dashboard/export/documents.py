@@ -18,11 +18,18 @@ def captions_text(items: Iterable[dict[str, Any]], *, synthetic: bool) -> str:
             "",
             f"## {one.get('label') or one['kind'].capitalize() + ' ' + one['name']}",
             "",
+            *_pictures(one),
             one["caption"],
             "",
             f"Made by `{one['command']}`",
         ]
     return "\n".join(lines) + "\n"
+
+
+def _pictures(item: dict[str, Any]) -> list[str]:
+    """Show the picture where one was written: captions then are a gallery."""
+    shown = [path for path in item["files"] if path.endswith((".png", ".svg"))][:1]
+    return [f"![{item['name']}](<{path}>)\n" for path in shown] if item["kind"] == "figure" else []
 
 
 def methods_text(analyses: Iterable[Analysis], manifest: dict[str, Any]) -> str:
