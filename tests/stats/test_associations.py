@@ -18,6 +18,7 @@ from dashboard.stats.associations import (
     shapley_shares,
 )
 
+REFERENCE = Path(__file__).parents[1] / "reference" / "variability"
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "golden"
 needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the shared golden numbers are not on this machine")
 DIMENSIONS = ["affective", "cognitive", "response", "prosocial", "interest", "contextual", "relational"]
@@ -40,6 +41,34 @@ def test_repeated_measures_correlation_of_the_published_example():
     assert found.df == 38
     assert found.p_value == pytest.approx(8.47108109128945e-04, rel=1e-9)
     assert (found.conf_low, found.conf_high) == pytest.approx((-0.706714636385944, -0.2318631197566758), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("file", "columns", "expected"),
+    [
+        # rmcorr 0.7.0 on its published examples: r, df, p, interval.
+        (
+            "raz2005.csv",
+            ("participant", "age", "volume"),
+            (-0.704407698491736, 71, 3.56100688170140e-12, -0.804153005730639, -0.5660800041816088),
+        ),
+        (
+            "gilden2010.csv",
+            ("sub", "rt", "acc"),
+            (-0.406097032147335, 32, 1.71687138102666e-02, -0.654395806140290, -0.0787452719807457),
+        ),
+    ],
+)
+def test_repeated_measures_correlation_of_further_published_examples(file, columns, expected):
+    table = pd.read_csv(REFERENCE / file, comment="#")
+    unit, x, y = (table[name].to_numpy() for name in columns)
+    found = repeated_measures_correlation(x, y, unit)
+    r, df, p, low, high = expected
+    # The data are printed with nine digits.
+    assert found.estimate == pytest.approx(r, rel=1e-7)
+    assert found.df == df
+    assert found.p_value == pytest.approx(p, rel=1e-5)
+    assert (found.conf_low, found.conf_high) == pytest.approx((low, high), rel=1e-6)
 
 
 @needs_golden
@@ -82,6 +111,19 @@ class TestKappa:
         # Cohen (1968), as in psych's help: kappa 0.4915254 unweighted.
         table = np.array([[0.44, 0.07, 0.09], [0.05, 0.20, 0.05], [0.01, 0.03, 0.06]]).T
         assert kappa(table) == pytest.approx(0.491525423728813, rel=1e-9)
+
+    @pytest.mark.parametrize(
+        ("weights", "expected"),
+        [("unweighted", 0.119496855345912), ("linear", 0.189189189189189), ("quadratic", 0.296765119549930)],
+    )
+    def test_of_two_raters_of_anxiety(self, weights, expected):
+        # The first two raters of R's irr::anxiety, levels 1 to 6; R 4.2.2, psych 2.2.9.
+        one = np.array([3, 3, 3, 4, 5, 5, 2, 3, 5, 2, 2, 6, 1, 5, 2, 2, 1, 2, 4, 3])
+        two = np.array([3, 6, 4, 6, 2, 4, 2, 4, 3, 3, 2, 3, 3, 3, 2, 2, 1, 3, 3, 4])
+        table = np.bincount((one - 1) * 6 + two - 1, minlength=36).reshape(6, 6)
+        assert kappa(table, weights) == pytest.approx(expected, rel=1e-12)
+        rows = kappa_rows(two[:, None] - 1.0, one - 1.0, ("two",), np.arange(20), 20, 6, n_boot=0)
+        assert rows.set_index("weights").loc[weights, "estimate"] == pytest.approx(expected, rel=1e-12)
 
     def test_by_hand(self):
         # 2 × 2 with 20, 5, 10, 15: agreement 35/50, by chance (25·30 + 25·20)/2500 = 1/2: (0.7 − 0.5)/0.5.

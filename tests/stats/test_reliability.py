@@ -18,6 +18,7 @@ from dashboard.stats.reliability import (
     within_covariance,
 )
 from dashboard.stats.state_reliability import fit_state_reliability
+from dashboard.stats.variance_components import conversation_sums, dependability, fit_components
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "variability"
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "golden"
@@ -44,6 +45,67 @@ def test_attitude_agrees_with_psych():
     assert alpha(covariance) == pytest.approx(0.84314276956476, rel=1e-12)
     assert omega(covariance)[0] == pytest.approx(0.856326919758568, rel=1e-5)
     assert feldt_interval(alpha(covariance), 30, 7) == pytest.approx((0.739375685643107, 0.915773072159982), rel=1e-9)
+
+    standardised = np.corrcoef(pd.read_csv(REFERENCE / "attitude.csv").to_numpy(dtype=float).T)
+    assert alpha(standardised) == pytest.approx(0.839083803029511, rel=1e-12)
+
+
+@pytest.fixture(scope="module")
+def shrout():
+    """Ratings of five people at four times on three items (Shrout & Lane 2012), as psych tables them, in long form."""
+    items = (
+        "2 3 6 3 7 3 5 6 3 8 4 4 7 5 6 1 5 8 8 6",
+        "3 4 6 4 8 3 7 7 5 8 2 6 8 6 7 3 9 9 7 8",
+        "6 4 5 3 7 4 7 8 9 9 5 7 9 7 8 4 7 9 9 6",
+    )
+    person, time = np.tile(range(5), 4), np.repeat(range(4), 5)
+    return pd.concat(
+        pd.DataFrame({"person": person, "time": time, "item": number, "y": [float(one) for one in line.split()]})
+        for number, line in enumerate(items)
+    )
+
+
+class TestShroutAndLane:
+    """The example of Shrout & Lane (2012): five people, four times, three items; psych::multilevel.reliability."""
+
+    def test_nested_reliabilities_are_those_of_the_components(self, shrout):
+        # Times within people, items as repeated measures: RkRn over four times and three items, Rcn of one time's change.
+        sums = shrout.assign(square=shrout["y"] ** 2).groupby(["person", "time"])[["y", "square"]].agg(["size", "sum"])
+        frame = pd.DataFrame(
+            {
+                "participant": sums.index.get_level_values("person"),
+                "n": sums[("y", "size")].to_numpy(),
+                "total": sums[("y", "sum")].to_numpy(),
+                "sum_squares": sums[("square", "sum")].to_numpy(),
+            }
+        )
+        fit = fit_components(conversation_sums(frame))
+        assert float(dependability(fit, 4, 3)) == pytest.approx(0.848203577418011, rel=1e-5)
+        assert fit.conversation / (fit.conversation + fit.turn / 3) == pytest.approx(0.646658978970365, rel=1e-5)
+
+    def test_crossed_components_and_their_reliabilities(self, shrout):
+        from dashboard.stats.linear_mixed import fit_linear_mixed
+
+        frame = shrout.astype({"person": str, "time": str, "item": str})
+        crossed = "(1|person) + (1|time) + (1|item) + (1|person:time) + (1|person:item) + (1|time:item)"
+        found = fit_linear_mixed(frame, f"y ~ 1 + {crossed}").variances.set_index("group")["variance"]
+        theirs = {
+            "person": 2.3431778214764156,
+            "time": 0.3805670863416585,
+            "item": 0.6069362702842802,
+            "person:time": 0.9194519378597338,
+            "person:item": 0.1208462984196057,
+            "time:item": 0.0472217439193947,
+            "residual": 0.9583185560898032,
+        }
+        for group, variance in theirs.items():
+            assert found[group] == pytest.approx(variance, rel=1e-3), group
+        between, change, error = found["person"] + found["person:item"] / 3, found["person:time"], found["residual"]
+        assert between / (between + error / 12) == pytest.approx(0.967580384952888, rel=1e-4)
+        assert change / (change + error / 3) == pytest.approx(0.742156976701957, rel=1e-4)
+        drift = found["time"] + change
+        assert between / (between + drift + error / 3) == pytest.approx(0.595430544607854, rel=1e-4)
+        assert between / (between + drift / 4 + error / 12) == pytest.approx(0.854800032243228, rel=1e-4)
 
 
 def test_small_data_agrees_with_r(small):
@@ -80,6 +142,17 @@ class TestAgainstGolden:
                             theirs["n_participants"],
                         )
         assert ours["within conversations"].n_groups <= 109
+
+    def test_pooled_omegas_are_near_those_of_a_two_level_model(self, shaped):
+        # lavaan's two-level factor model shares its likelihood between the levels; ours takes each level's covariances apart.
+        values, person, chat = shaped
+        used = np.isfinite(values).all(axis=1)
+        found = {one.level: one for one in level_reliabilities(values[used], person[used], chat[used], n_boot=0)}
+        golden = pd.read_csv(GOLDEN / "reliability_twolevel_omega.csv", comment="#").set_index("level")["omega"]
+        assert found["within participants"].omega == pytest.approx(golden["within participant"], abs=3e-4)
+        # A negative residual variance there (omega above 1) is a component without an omega here, and said so.
+        assert golden["between participants"] > 1
+        assert math.isnan(found["between participants"].omega) and "omega" in found["between participants"].note
 
     def test_pairwise(self, shaped):
         covariance, fewest = pairwise_covariance(shaped[0])

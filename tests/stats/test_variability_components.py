@@ -322,6 +322,27 @@ class TestSpread:
         test = brown_forsythe(turns["overall"].to_numpy(dtype=float), codes)
         assert test.statistic == pytest.approx(golden.loc["sense7 overall by participant", "f"], rel=1e-9)
         assert test.p_value == pytest.approx(golden.loc["sense7 overall by participant", "p"], rel=1e-7)
+        chats = pd.factorize(turns["conversation"])[0]
+        means = np.bincount(chats, turns["overall"]) / np.bincount(chats)
+        test = brown_forsythe(turns["overall"].to_numpy(dtype=float) - means[chats], codes)
+        theirs = golden.loc["sense7 conversation-centred residuals by participant"]
+        assert test.statistic == pytest.approx(theirs["f"], rel=1e-9)
+        assert (test.df1, test.df2) == (theirs["df1"], theirs["df2"])
+
+    @pytest.mark.parametrize(
+        ("by", "f", "df", "p"),
+        [
+            (["fcategory"], 0.0459921156373194, (2, 42), 9.55097523021745e-01),
+            (["fcategory", "partner"], 1.4694199211428629, (5, 39), 2.21927901689388e-01),
+        ],
+    )
+    def test_agrees_with_car_on_its_documented_example(self, by, f, df, p):
+        # car 3.1-1, leveneTest(centre = median) on carData::Moore.
+        moore = pd.read_csv(REFERENCE / "moore.csv", comment="#")
+        test = brown_forsythe(moore["conformity"].to_numpy(dtype=float), moore.groupby(by).ngroup().to_numpy())
+        assert test.statistic == pytest.approx(f, rel=1e-12)
+        assert (test.df1, test.df2) == df
+        assert test.p_value == pytest.approx(p, rel=1e-10)
 
     def test_icc_by_hand(self):
         # Groups (1, 3) and (5, 7): means 2 and 6, MSB = 2·2·2² = 16 with 1 df, MSW = 4/2 = 2, n0 = 2: (16 − 2)/(16 + 2).

@@ -66,6 +66,19 @@ def test_agrees_with_the_report_on_the_sample():
 
 
 @needs_golden
+def test_relative_sd_agrees_with_the_published_code_on_every_hand_case():
+    golden = pd.read_csv(GOLDEN / "variability_relative_sd_cases.csv", comment="#")
+    for row in golden.itertuples():
+        ratings = [float(one) for one in str(row.ratings).split()]
+        found = style_indices(single(ratings), np.zeros(len(ratings), int), 1).iloc[0]
+        largest = largest_std_dev(np.array([sum(ratings)]), np.array([len(ratings)]), 1, 5)[0]
+        assert found["mean"] == pytest.approx(row.mean, rel=1e-12)
+        assert found["std_dev"] == pytest.approx(row.sd, rel=1e-12, nan_ok=True)
+        assert largest == pytest.approx(row.max_sd, rel=1e-12, nan_ok=True)
+        assert found["relative_std_dev"] == pytest.approx(row.relative_sd, rel=1e-12, nan_ok=True)
+
+
+@needs_golden
 def test_split_half_agrees_with_the_golden_numbers():
     turns = pd.read_csv(GOLDEN / "sense7_turns.csv")
     golden = pd.read_csv(GOLDEN / "index_split_half.csv", comment="#")
