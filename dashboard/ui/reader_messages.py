@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AVATARS = {"user": ":material/person:", "assistant": ":material/smart_toy:", "error": ":material/error:"}
+LONG, LONG_LINES = 1_200, 16
 NAMES = {"user": "Participant", "assistant": "Assistant", "error": "Error", "system": "System", "tool": "Tool"}
 
 
@@ -79,15 +80,51 @@ def _turn(row: dict[str, Any], turn: int, reading: Reading) -> None:
                     on_click=choose,
                     args=(row["conversation"], turn),
                 )
-        if is_chosen:
-            st.code(link_to_turn(turn), language=None, wrap_lines=True)
-        said, rated = st.columns([5, 3], gap="medium")
-        with said:
-            _said(row, reading)
-        with rated:
-            own = reading.ratings[reading.ratings["turn"] == turn]
-            if len(own):
-                show_levels(own)
+        _reply(row, turn, reading)
+
+
+def show_chosen(messages: pd.DataFrame, turn: int, reading: Reading) -> None:
+    """Draw the chosen turn by itself, with what led to it: it is seen where it was chosen, without a search down the page.
+
+    Parameters
+    ----------
+    messages
+        The messages of the conversation.
+    turn, reading
+        Which turn, and what messages are drawn with.
+    """
+    reply = messages[messages["turn"] == turn].to_dict("records")[0]
+    led = messages[(messages["near_turn"] == turn) & (messages["message"] < reply["message"])]
+    with st.container(border=True, key="chosen-turn", gap="small"):
+        for row in led.to_dict("records"):
+            with _bubble(row["role"]):
+                st.caption(_head(row))
+                with _window(row, reading):
+                    _said(row, reading)
+        with _bubble(reply["role"] if reply["role"] != "user" else "assistant"):
+            st.markdown(f"**Turn {turn}** :gray[:small[{_head(reply)}]] {_marks(reply, is_chosen=True)}")
+            with _window(reply, reading):
+                _reply(reply, turn, reading)
+        st.code(link_to_turn(turn), language=None, wrap_lines=True)
+        st.markdown(f":small[[Go to turn {turn} in its place below](#turn-{turn})]")
+
+
+def _window(row: dict[str, Any], reading: Reading) -> Any:
+    """Return where a message of the chosen turn is drawn: a long one is scrolled, so that it does not push away the rest."""
+    text = None if reading.public else row["text"]
+    is_long = isinstance(text, str) and (len(text) > LONG or text.count("\n") > LONG_LINES)
+    return st.container(height=320, border=False) if is_long else st.container()
+
+
+def _reply(row: dict[str, Any], turn: int, reading: Reading) -> None:
+    """Draw what was replied, and beside it how it was rated."""
+    said, rated = st.columns([5, 3], gap="medium")
+    with said:
+        _said(row, reading)
+    with rated:
+        own = reading.ratings[reading.ratings["turn"] == turn]
+        if len(own):
+            show_levels(own)
 
 
 def _head(row: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from dashboard.analyses.message_search import SearchParameters
 from dashboard.transcripts import read_conversations
 from dashboard.ui import address, cache
 from dashboard.ui.reader_levels import show_levels
-from dashboard.ui.reader_messages import Reading, show_messages
+from dashboard.ui.reader_messages import Reading, show_chosen, show_messages
 from dashboard.ui.reader_state import PAGE_TURNS, choose, page_of_turn
 from dashboard.ui.show import screen_template
 from dashboard.ui.text import plain
@@ -32,9 +32,13 @@ def show_transcript(findings: Findings, selection: Selection) -> None:
     turn = st.session_state.get("turn")
     turn = turn if turn is not None and turn <= n_turns else None
     _steps(name, turn, _listed(selection), _breakdowns(messages))
+    sought = cast("SearchParameters", address.parameters(analysis("message_search")))
+    reading = Reading(_scaled(findings.tables["transcript.ratings"]), turn, sought, cache.database().public)
     course, answers = st.columns([5, 2], gap="medium")
     with course:
         _course(findings, name)
+        if turn is not None:
+            show_chosen(messages, turn, reading)
     with answers:
         _answers(findings.tables["transcript.answers"])
     page = page_of_turn(turn)
@@ -44,19 +48,14 @@ def show_transcript(findings: Findings, selection: Selection) -> None:
             "View", [CHAT, RAW], key="reader.view", default=CHAT, required=True, label_visibility="collapsed"
         )
         _pages(name, page, n_turns)
-        if turn is not None:
-            st.markdown(f"[Go to turn {turn}](#turn-{turn})", width="content")
     if view == RAW:
         _raw(name, first)
         return
     shown = (
         messages if n_turns <= PAGE_TURNS else messages[messages["near_turn"].between(first, first + PAGE_TURNS - 1)]
     )
-    sought = cast("SearchParameters", address.parameters(analysis("message_search")))
     with st.container(key="transcript-messages", gap="medium"):
-        show_messages(
-            shown, Reading(_scaled(findings.tables["transcript.ratings"]), turn, sought, cache.database().public)
-        )
+        show_messages(shown, reading)
 
 
 def _listed(selection: Selection) -> list[str]:

@@ -89,7 +89,7 @@ def test_keys_lead_to_the_next_breakdown_and_conversation_and_back(reader, app_s
 
 def test_the_link_of_a_turn_leads_another_reader_to_it(reader, app_server):
     first = reader(app_server, conversation="C0131", turn="13")
-    link = first.tab.locator(".st-key-chosen-turn-13 code").inner_text().strip()
+    link = first.tab.locator(".st-key-chosen-turn code").inner_text().strip()
     assert link == f"{app_server}/conversations?conversation=C0131&turn=13#turn-13"
     second = reader(app_server)
     second.tab.set_viewport_size({"width": 1440, "height": 900})
@@ -115,6 +115,20 @@ def test_a_point_of_the_course_opens_its_turn_and_back_undoes_it(reader, app_ser
     page.tab.wait_for_function("!location.search.includes('turn=')")
     page.settle()
     assert page.tab.locator("[class*=st-key-chosen-turn]").count() == 0
+
+
+def test_a_turn_chosen_by_key_is_seen_where_it_was_chosen(reader, app_server):
+    page = reader(app_server, conversation="C0131")
+    page.tab.set_viewport_size({"width": 1440, "height": 900})
+    page.tab.locator(".st-key-reader-steps").scroll_into_view_if_needed()
+    page.tab.locator(".st-key-reader-steps").evaluate("one => one.scrollIntoView()")
+    for turn in (9, 10):
+        page.tab.keyboard.press("n")
+        page.wait_for(f"turn={turn}")
+        chosen = page.tab.locator(".st-key-chosen-turn").get_by_text(f"Turn {turn}", exact=True)
+        box = chosen.bounding_box()
+        assert 0 < box["y"] < 900
+        assert page.tab.locator(f".st-key-chosen-turn-{turn}").count() == 1
 
 
 def test_a_click_on_the_list_opens_the_conversation(reader, app_server):

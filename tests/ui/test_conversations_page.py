@@ -63,11 +63,13 @@ def long_folder(given):
 def test_a_link_opens_exactly_this_turn_on_its_page_of_twenty(read, long_folder):
     app = read(long_folder, conversation="long", turn="21")
     assert turns(app) == [f"Turn {n}" for n in range(21, 41)]
-    assert said(app) == [f"reply {n}" for n in range(21, 41)]
+    # The chosen turn by itself under the course, then the page that holds it.
+    assert said(app) == ["reply 21", *(f"reply {n}" for n in range(21, 41))]
     assert any("conversation=long&turn=21" in one.value for one in app.code)
     assert any("Turns 21–40 of 45" in one.value for one in app.caption)
     marked = [one.value for one in app.markdown if "Chosen" in one.value]
-    assert len(marked) == 1 and "Breakdown" in marked[0]
+    assert len(marked) == 2 and all("Breakdown" in one for one in marked)
+    assert marked[0].startswith("**Turn 21**")
 
 
 def test_breakdowns_and_conversations_are_stepped_through(read, long_folder):
