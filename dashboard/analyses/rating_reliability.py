@@ -24,9 +24,15 @@ from dashboard.analyses.rated_turns import RatingMatrix, read_matrix
 from dashboard.database import Database
 from dashboard.figures.intervals import draw_intervals
 from dashboard.queries import run_query
-from dashboard.stats.alpha_bases import LevelReliability, item_dropped, level_reliabilities
+from dashboard.stats.alpha_bases import (
+    OMEGA_BOOT,
+    LevelReliability,
+    item_dropped,
+    level_reliabilities,
+    pairwise_reliability,
+)
 from dashboard.stats.bootstrap import N_BOOT
-from dashboard.stats.reliability import alpha, feldt_interval, is_positive_definite, omega, pairwise_covariance
+from dashboard.stats.reliability import feldt_interval, is_positive_definite, pairwise_covariance
 from dashboard.stats.state_reliability import StateReliability, fit_state_reliability
 from dashboard.vocabulary import NotInThisData, TooLittleData, format_interval, format_number, plural, with_interval
 
@@ -62,7 +68,10 @@ def analyse(database: Database, selection: Selection, parameters: ReliabilityPar
     matrix = read_matrix(database, chosen, outcomes)
     values = matrix.columns(dimensions)
     dropped = least_rated(values)
-    rows = [*_turn_rows(matrix, values, dimensions, dropped, parameters.n_boot), *_pairwise_rows(matrix, values)]
+    rows = [
+        *_turn_rows(matrix, values, dimensions, dropped, parameters.n_boot),
+        *_pairwise_rows(matrix, values, parameters.n_boot),
+    ]
     rows += _post_rows(run_query(database, "post_task_items", **chosen), parameters.n_boot)
     state = _state(matrix, values)
     rows += _state_rows(state, values)
@@ -135,7 +144,7 @@ def _rows(basis: str, found: list[LevelReliability]) -> list[dict[str, Any]]:
         scale = basis if one.level == "total" else f"{basis}, {one.level}"
         size = (one.n_observations, one.n_groups)
         rows.append(_row(scale, "alpha", one.alpha, one.conf_low, one.conf_high, *size) | {"note": one.note})
-        rows.append(_row(scale, "omega", one.omega, math.nan, math.nan, *size) | {"note": one.note})
+        rows.append(_row(scale, "omega", one.omega, one.omega_low, one.omega_high, *size) | {"note": one.note})
     return rows
 
 
@@ -152,7 +161,7 @@ def _row(scale: str, statistic: str, estimate: float, low: float, high: float, n
     }
 
 
-def _pairwise_rows(matrix: RatingMatrix, values: np.ndarray) -> list[dict[str, Any]]:
+def _pairwise_rows(matrix: RatingMatrix, values: np.ndarray, n_boot: int) -> list[dict[str, Any]]:
     """Alpha and omega on pairwise covariances; refused where these are not positive definite."""
     import numpy as np
 
@@ -164,11 +173,11 @@ def _pairwise_rows(matrix: RatingMatrix, values: np.ndarray) -> list[dict[str, A
     if fewest < 2 or not is_positive_definite(covariance):
         note = f"pairwise covariances are not positive definite; smallest pair {fewest:,} turns"
         return [_row(PAIRWISE, "alpha", math.nan, math.nan, math.nan, *size) | {"note": note}]
-    note = f"smallest pair {fewest:,} turns; no interval"
-    value, _ = omega(covariance)
+    note = f"smallest pair {fewest:,} turns"
+    found = pairwise_reliability(values, matrix.unit, n_boot=n_boot)
     return [
-        _row(PAIRWISE, "alpha", float(alpha(covariance)), math.nan, math.nan, *size) | {"note": note},
-        _row(PAIRWISE, "omega", value, math.nan, math.nan, *size) | {"note": note},
+        _row(PAIRWISE, "alpha", found.alpha, found.conf_low, found.conf_high, *size) | {"note": note},
+        _row(PAIRWISE, "omega", found.omega, found.omega_low, found.omega_high, *size) | {"note": note},
     ]
 
 
@@ -353,7 +362,8 @@ ANALYSIS = Analysis(
         "pairwise covariances (refused where these are not positive definite), and on the post-task items; each in total, "
         "*within participants* and *within conversations* (pooled covariances around their means) and *between participants* "
         "(the component (S_B − S_W)/n0, which may lack an omega). Total alpha mixes differences between people into the "
-        "consistency of dimensions; within conversations is that of turns. Intervals: bootstrap of whole participants; "
+        "consistency of dimensions; within conversations is that of turns. Intervals: bootstrap of whole participants "
+        f"({OMEGA_BOOT} samples for omega); "
         "Feldt's, which takes turns as independent, is a row of its own. **Omega**: one factor by maximum likelihood on the "
         "covariances. **State reliability** is V_turn/(V_turn + V_residual/k) in a mixed model of all answered "
         "ratings with the dimension fixed and intercepts of participant, participant × dimension, conversation and turn."

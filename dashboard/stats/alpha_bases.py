@@ -8,16 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.stats.bootstrap import percentile_interval, resample_sums
+from dashboard.stats.omega_bootstrap import omegas
+from dashboard.stats.progress import tell
 from dashboard.stats.reliability import (
     alpha,
     between_covariance,
     cross_products,
     is_positive_definite,
     omega,
+    pairwise_covariance,
     total_covariance,
     within_covariance,
 )
 
+# Omega takes a factor model of each sample: so many of them have one.
+OMEGA_BOOT = 500
 LEVELS = ("total", "within participants", "within conversations", "between participants")
 
 
@@ -30,6 +35,8 @@ class LevelReliability:
     conf_low: float
     conf_high: float
     omega: float
+    omega_low: float
+    omega_high: float
     n_observations: int
     n_groups: int
     note: str
@@ -47,7 +54,7 @@ def level_reliabilities(
     participant, conversation
         Codes of each row, shape (n,), any integers; None where rows are conversations themselves.
     n_boot
-        Samples of whole participants for the intervals of alpha; 0 for none.
+        Samples of whole participants for the intervals of alpha, and the first 500 of them for omega's; 0 for none.
 
     Notes
     -----
@@ -75,16 +82,31 @@ def level_reliabilities(
         if level in found:
             covariance = found[level]
             sizes = (n_inside, n_owners) if level == "within conversations" else (n, n_people)
-            drawn = _drawn(draws, level, k, n_people) if draws is not None else np.array([math.nan])
-            out.append(_level(level, covariance, drawn, sizes))
+            drawn = _drawn(draws, level, k, n_people) if draws is not None else np.full((1, k, k), math.nan)
+            out.append(reliability_at(level, covariance, drawn, sizes))
     return out
 
 
-def _level(level: str, covariance: np.ndarray, drawn: np.ndarray, sizes: tuple[int, int]) -> LevelReliability:
+def reliability_at(level: str, covariance: np.ndarray, drawn: np.ndarray, sizes: tuple[int, int]) -> LevelReliability:
+    """Return alpha and omega of a covariance matrix with percentile intervals.
+
+    Parameters
+    ----------
+    covariance
+        Shape (k, k).
+    drawn
+        The same of samples of participants, shape (B, k, k).
+    sizes
+        Observations and participants.
+    """
     known = bool(np.isfinite(covariance).all())
     estimate = float(alpha(covariance)) if known else math.nan
-    low, high = percentile_interval(drawn, n_groups=sizes[1]) if known else (math.nan, math.nan)
+    low, high = percentile_interval(np.asarray(alpha(drawn)), n_groups=sizes[1]) if known else (math.nan, math.nan)
     value, at_boundary = omega(covariance) if known else (math.nan, False)
+    ends = (math.nan, math.nan)
+    if not math.isnan(value):
+        tell("omega of samples of participants")
+        ends = percentile_interval(omegas(drawn[:OMEGA_BOOT]), n_groups=sizes[1])
     note = ""
     if not known or math.isnan(estimate):
         note = "too little data at this level"
@@ -92,7 +114,7 @@ def _level(level: str, covariance: np.ndarray, drawn: np.ndarray, sizes: tuple[i
         note = "not positive definite, so no omega"
     elif at_boundary:
         note = "omega at the boundary: a residual variance is 0"
-    return LevelReliability(level, estimate, low, high, value, *sizes, note)
+    return LevelReliability(level, estimate, low, high, value, *ends, *sizes, note)
 
 
 def _within_conversations(
@@ -123,25 +145,64 @@ def _columns(sums: object, inside_chats: np.ndarray) -> np.ndarray:
 
 
 def _drawn(draws: np.ndarray, level: str, k: int, n_groups: int) -> np.ndarray:
-    """Return alpha of each bootstrap sample at a level."""
+    """Return the covariances of each bootstrap sample at a level, shape (B, k, k)."""
     n, squares, totals = draws[:, 0], draws[:, 1], draws[:, 2 : 2 + k]
     blocks = draws[:, 2 + k :].reshape(len(draws), 3, k, k)
     products, outer, chats = blocks[:, 0], blocks[:, 1], blocks[:, 2]
     if level == "total":
-        return np.asarray(alpha(total_covariance(n, totals, products)))
+        return np.asarray(total_covariance(n, totals, products))
     if level == "within conversations":
-        return np.asarray(alpha(chats))
+        return np.asarray(chats)
     within = products - outer
     if level == "within participants":
-        return np.asarray(alpha(within))
+        return np.asarray(within)
     if n_groups < 2:
-        return np.full(len(draws), math.nan)
+        return np.full((len(draws), k, k), math.nan)
     between = (outer - totals[:, :, None] * totals[:, None, :] / n[:, None, None]) / (n_groups - 1)
     df = n - n_groups
     size = (n - squares / n) / (n_groups - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         component = (between - within / df[:, None, None]) / size[:, None, None]
-    return np.asarray(alpha(component))
+    return np.asarray(component)
+
+
+def pairwise_reliability(values: np.ndarray, participant: np.ndarray, *, n_boot: int) -> LevelReliability:
+    """Return alpha and omega on pairwise covariances with participants resampled.
+
+    Parameters
+    ----------
+    values
+        Ratings, shape (n, k), NaN where missing; every column has two.
+    participant
+        Codes of each row, shape (n,), any integers.
+    """
+    k = values.shape[1]
+    covariance, _ = pairwise_covariance(values)
+    people = np.unique(participant, return_inverse=True)[1]
+    known = np.isfinite(values)
+    ones = known.astype(float)
+    filled = np.where(known, values - np.nanmean(values, axis=0), 0.0)
+    # Of each pair of columns, over the rows that have both: how many, the sum of the first, the sum of products.
+    columns = [
+        np.bincount(people, part)
+        for one in range(k)
+        for other in range(k)
+        for part in (
+            ones[:, one] * ones[:, other],
+            filled[:, one] * ones[:, other],
+            filled[:, one] * filled[:, other],
+        )
+    ]
+    draws = resample_sums(np.column_stack(columns), n_boot=n_boot).reshape(-1, k, k, 3)
+    n, first, products = np.moveaxis(draws, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = (products - first * first.transpose(0, 2, 1) / n) / (n - 1)
+    drawn[(n < 2).any(axis=(1, 2))] = math.nan
+    rated = known.any(axis=1)
+    sizes = (int(rated.sum()), len(np.unique(people[rated])))
+    if not n_boot:
+        drawn = np.full((1, k, k), math.nan)
+    return reliability_at("total", covariance, drawn, sizes)
 
 
 def item_dropped(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

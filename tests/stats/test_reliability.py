@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.stats.alpha_bases import item_dropped, level_reliabilities
+from dashboard.stats.alpha_bases import item_dropped, level_reliabilities, pairwise_reliability
+from dashboard.stats.bootstrap import SEED
+from dashboard.stats.omega_bootstrap import omegas
 from dashboard.stats.reliability import (
     alpha,
     between_covariance,
@@ -243,6 +245,47 @@ class TestByHand:
         np.testing.assert_allclose(within_covariance(sums), [[2, 0], [0, 2]])
         # Means (2, 2) and (6, 6): S_B = 2·(4 + 4)/1 = 16 throughout; n0 = 2.
         np.testing.assert_allclose(between_covariance(sums), [[7, 8], [8, 7]])
+
+
+class TestBootstrapOfOmega:
+    def test_many_matrices_at_once_have_the_omegas_of_each_alone(self):
+        rng = np.random.default_rng(2)
+        loadings = rng.uniform(0.5, 1.2, (40, 6))
+        noise = rng.normal(size=(40, 120, 6)) * 0.7
+        rows = rng.normal(size=(40, 120, 1)) * loadings[:, None, :] + noise
+        matrices = np.array([np.cov(one.T) for one in rows])
+        np.testing.assert_allclose(omegas(matrices), [omega(one)[0] for one in matrices], rtol=1e-6)
+
+    def test_matrices_without_an_omega_are_nan_and_stop_no_other(self):
+        good = np.eye(3) * 0.4 + 0.6
+        bad = np.ones((3, 3))
+        unknown = np.full((3, 3), np.nan)
+        found = omegas(np.array([bad, good, unknown]))
+        assert math.isnan(found[0]) and math.isnan(found[2])
+        assert found[1] == pytest.approx(omega(good)[0], rel=1e-9)
+        assert np.isnan(omegas(np.array([np.eye(2)]))).all()
+        assert len(omegas(np.empty((0, 3, 3)))) == 0
+
+    def test_intervals_hold_the_estimates(self, small):
+        values, person, chat = small
+        for one in level_reliabilities(values, person, chat, n_boot=300)[:3]:
+            assert one.omega_low < one.omega < one.omega_high
+            assert (one.omega_low, one.omega_high) == pytest.approx((one.conf_low, one.conf_high), abs=0.05)
+        assert math.isnan(level_reliabilities(values, person, chat, n_boot=0)[0].omega_low)
+
+    def test_pairwise_samples_are_covariances_of_the_people_drawn(self, small):
+        values, person, _ = (item.copy() for item in small)
+        values[::3, 1] = np.nan
+        values[1::5, 2] = np.nan
+        found = pairwise_reliability(values, person, n_boot=200)
+        rng = np.random.default_rng(SEED)
+        alphas = []
+        for drawn in rng.integers(person.max() + 1, size=(200, person.max() + 1)):
+            rows = np.concatenate([np.flatnonzero(person == one) for one in drawn])
+            alphas.append(alpha(pairwise_covariance(values[rows])[0]))
+        assert (found.conf_low, found.conf_high) == pytest.approx(tuple(np.quantile(alphas, [0.025, 0.975])), rel=1e-9)
+        assert found.alpha == alpha(pairwise_covariance(values)[0])
+        assert found.omega_low < found.omega < found.omega_high
 
 
 class TestEdges:
