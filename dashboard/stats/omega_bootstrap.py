@@ -52,19 +52,28 @@ def _uniquenesses(correlations: np.ndarray) -> np.ndarray:
     k = correlations.shape[-1]
     start = (1 - 0.5 / k) / np.einsum("bii->bi", np.linalg.inv(correlations))
     logs = np.clip(np.log(start), _LEAST, 0.0)
+    # A few matrices near a boundary take long: the others are done with by then.
+    open_ = np.arange(len(logs))
     for _ in range(30):
-        loadings, others = _factor(correlations, logs)
-        slope = (loadings**2 + np.exp(logs) - 1) / np.exp(logs)
-        bend = (others @ others.transpose(0, 2, 1)) ** 2
-        held = (logs <= _LEAST) & (slope > 0)
-        bend = np.where(held[:, :, None] | held[:, None, :], np.eye(k), bend + 1e-10 * np.eye(k))
-        step = np.linalg.solve(bend, np.where(held, 0.0, slope)[:, :, None])[:, :, 0]
-        after = np.clip(logs - np.clip(step, -1.5, 1.5), _LEAST, 0.0)
-        moved = float(np.abs(after - logs).max())
-        logs = after
-        if moved < 1e-8:
+        after = _newton(correlations[open_], logs[open_])
+        moved = np.abs(after - logs[open_]).max(axis=1)
+        logs[open_] = after
+        open_ = open_[moved > 1e-7]
+        if not len(open_):
             break
     return logs
+
+
+def _newton(correlations: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Return the logarithms of the residual variances after one step."""
+    k = correlations.shape[-1]
+    loadings, others = _factor(correlations, logs)
+    slope = (loadings**2 + np.exp(logs) - 1) / np.exp(logs)
+    bend = (others @ others.transpose(0, 2, 1)) ** 2
+    held = (logs <= _LEAST) & (slope > 0)
+    bend = np.where(held[:, :, None] | held[:, None, :], np.eye(k), bend + 1e-10 * np.eye(k))
+    step = np.linalg.solve(bend, np.where(held, 0.0, slope)[:, :, None])[:, :, 0]
+    return np.clip(logs - np.clip(step, -1.5, 1.5), _LEAST, 0.0)
 
 
 def _factor(correlations: np.ndarray, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

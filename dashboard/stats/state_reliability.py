@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -217,19 +218,20 @@ def _minimise(sums: _Sums, *, near: np.ndarray | None = None, steep: np.ndarray 
 
     scale = np.ones(len(TERMS)) if steep is None else np.sqrt(steep)
     slope = _slope(sums)
-    starts = _STARTS if near is None else (near,)
-    ends = [
-        minimize(
+
+    def search(start: np.ndarray, tolerance: float) -> Any:
+        return minimize(
             lambda z: _evaluate(np.maximum(z / scale, 0.0), sums)[0],
             start * scale,
             jac=lambda z: slope(z / scale) / scale,
             method="L-BFGS-B",
             bounds=[(0.0, 1e5 * one) for one in scale],
-            options={"ftol": 1e-13},
+            options={"ftol": tolerance},
         )
-        for start in starts
-    ]
-    best = min(ends, key=lambda one: float(one.fun)).x / scale
+
+    if near is None:
+        near = min((search(start, 1e-8) for start in _STARTS), key=lambda one: float(one.fun)).x / scale
+    best = search(near, 1e-13).x / scale
     return np.where(best < 1e-6, 0.0, best)
 
 
