@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dashboard.figures.breakdowns import shown_turns
 from dashboard.figures.template import Template, blank_figure, diverging, escape, wrap
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def draw_rating_course(
     figure.update_yaxes(title_text=wrap(escape(label), 26), tickvals=ticks, ticktext=names)
     figure.update_yaxes(range=[below - 0.1 * (high - low), high + 0.14 * (high - low)])
     last = int(frame["turn"].max())
+    turns = shown_turns(1, last, at_most=12)
     figure.update_xaxes(range=[0.4, last + 0.6], title_text="Turn", tickformat=",d", showgrid=False)
-    if last <= 20:
-        figure.update_xaxes(dtick=1)
+    figure.update_xaxes(tickvals=turns, tickangle=0)
     figure.update_layout(showlegend=True, clickmode="event+select", hovermode="closest")
     return figure
 
