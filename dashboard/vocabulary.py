@@ -116,14 +116,21 @@ def format_number(value: object, kind: str = "number") -> str:
     if kind == "percent":
         return format_percent(number)
     if kind == "percent1":
-        return f"{100 * number:.1f} %"
+        return _signed(f"{100 * number:.1f} %")
     if kind == "p":
         return format_p(number).removeprefix("p ").removeprefix("= ")
     if kind == "rating":
-        return f"{number:.2f}"
+        return _signed(f"{number:.2f}")
     if number == int(number) and abs(number) < 1e15:
-        return f"{number:,.0f}"
-    return f"{number:,.3f}" if abs(number) < 1000 else f"{number:,.1f}"
+        return _signed(f"{number:,.0f}")
+    return _signed(f"{number:,.3f}" if abs(number) < 1000 else f"{number:,.1f}")
+
+
+def _signed(text: str) -> str:
+    """Print a minus as a minus, and none before what rounds to zero."""
+    if not text.startswith("-"):
+        return text
+    return f"−{text[1:]}" if any(digit in text for digit in "123456789") else text[1:]
 
 
 def format_percent(share: float) -> str:
@@ -149,11 +156,12 @@ def format_p(p: float) -> str:
 
 
 def format_interval(low: float, high: float, kind: str = "rating") -> str:
-    """Return ``3.41–3.72`` or ``24–39 %``; empty where there is no interval."""
+    """Return ``3.41–3.72``, ``24–39 %`` or ``−0.02 to 0.07``; empty where there is no interval."""
     if math.isnan(low) or math.isnan(high):
         return ""
     first, last = format_number(low, kind), format_number(high, kind)
-    return f"{first.removesuffix(' %')}–{last}"
+    between = " to " if "−" in first + last else "–"
+    return f"{first.removesuffix(' %')}{between}{last}"
 
 
 def with_interval(value: float, low: float, high: float, kind: str = "rating") -> str:

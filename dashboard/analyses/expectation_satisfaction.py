@@ -158,7 +158,7 @@ def _headline(surface: Surface, scales: dict[str, ScoreScale], basis: str) -> st
     # b2 is per half of the scale of experienced empathy, in the middle of both scales.
     half = (scales["experienced_empathy"].maximum - scales["experienced_empathy"].minimum) / 2
     b2 = terms.loc["b2", ["estimate", "conf_low", "conf_high"]] / half
-    slope = with_interval(*b2).replace("-", "−")
+    slope = with_interval(*b2)
     ratio = f"χ²({test['df']:.0f}) = {test['statistic']:.2f}, {format_p(test['p_value'])}"
     if surface.rules["holds"].all():
         return (

@@ -124,7 +124,7 @@ def _headline(slopes: pd.DataFrame, levels: pd.DataFrame, basis: str) -> str:
         )
         return f"Whether experienced empathy follows desired cannot be told here; it is {described}; {basis}."
     text = {name: with_interval(one["estimate"], one["conf_low"], one["conf_high"]) for name, one in first.iterrows()}
-    both = f"{text['within']} within persons and {text['between']} between them".replace("-", "−")
+    both = f"{text['within']} within persons and {text['between']} between them"
     per = "points for each point desired, both of 100"
     if within["conf_low"] > 0 or within["conf_high"] < 0:
         verb = "follows" if within["conf_low"] > 0 else "runs against"

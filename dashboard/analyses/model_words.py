@@ -69,7 +69,7 @@ def outcome_label(data: ModelData) -> str:
 # ------------------------------------------------------------------------------------------------ headline
 def headline(data: ModelData, fit: LinearMixedFit) -> str:
     """Return the finding on the first fixed term, and how the remaining variance divides, with n."""
-    parts = [_first_term(data, fit), _variance(fit)]
+    parts = [_first_term(data, fit), _variance(fit), _series(fit)]
     sentence = f"{'; '.join(part for part in parts if part)}; {described_rows(data)}."
     return sentence[0].upper() + sentence[1:]
 
@@ -107,8 +107,7 @@ def _slope_sentence(data: ModelData, main: Term, rows: pd.DataFrame) -> str:
     given = bracketed(row["conf_low"], row["conf_high"])
     if row["conf_low"] <= 0 <= row["conf_high"]:
         return f"{outcome} shows no clear change with {_spoken(data, name)}: {signed(row['estimate'])} {per}{given}"
-    word = "higher" if row["estimate"] > 0 else "lower"
-    return f"{outcome} is {signed(abs(row['estimate']))} {word} {per}{given}"
+    return f"{outcome} is {_higher_or_lower(row)} {per}{_size_interval(row)}"
 
 
 def _level_sentence(data: ModelData, fit: LinearMixedFit, main: Term, rows: pd.DataFrame) -> str:
@@ -122,8 +121,17 @@ def _level_sentence(data: ModelData, fit: LinearMixedFit, main: Term, rows: pd.D
             f"no {_spoken(data, name)} differs clearly from {reference} in {outcome}: the clearest difference is "
             f"{signed(row['estimate'])} for {level}{given}"
         )
-    word = "higher" if row["estimate"] > 0 else "lower"
-    return f"{outcome} is {signed(abs(row['estimate']))} {word} with {level} than with {reference}{given}"
+    return f"{outcome} is {_higher_or_lower(row)} with {level} than with {reference}{_size_interval(row)}"
+
+
+def _higher_or_lower(row: pd.Series) -> str:
+    return f"{signed(abs(row['estimate']))} {'higher' if row['estimate'] > 0 else 'lower'}"
+
+
+def _size_interval(row: pd.Series) -> str:
+    """Return the interval of the size: "lower" says the sign already."""
+    low, high = row["conf_low"], row["conf_high"]
+    return bracketed(low, high) if row["estimate"] > 0 else bracketed(-high, -low)
 
 
 def _spoken(data: ModelData, name: str) -> str:
@@ -141,15 +149,30 @@ def _variance(fit: LinearMixedFit) -> str:
     return f"of the variance that these terms leave, {joined(shares)}" if shares else ""
 
 
+def _series(fit: LinearMixedFit) -> str:
+    if fit.ar1 is None:
+        return ""
+    return f"what remains correlates by {signed(fit.ar1)} from one turn of a conversation to the next"
+
+
 # ---------------------------------------------------------------------------------------------- APA style
 def apa_sentence(data: ModelData, fit: LinearMixedFit) -> str:
     """Return the model in the style of the APA's manual: estimate, SE, t(df), p, 95 % CI per term; R²."""
     reported = [_apa_term(row) for _, row in fit.terms.iterrows() if row["term"] != "(Intercept)"]
     random = joined(_random_words(fit))
     how = "restricted maximum likelihood" if fit.method == "REML" else "maximum likelihood"
+    intervals = {
+        "profile": "; profile-likelihood intervals",
+        "bootstrap": "; parametric-bootstrap percentile intervals",
+    }
+    series = (
+        f" and first-order autoregressive residuals within conversations (φ = {signed(fit.ar1, 2)})"
+        if fit.ar1 is not None
+        else ""
+    )
     sentence = (
-        f"A linear mixed model ({how}; t tests with Satterthwaite degrees of freedom) of {outcome_label(data)} with "
-        f"{random} was fitted to {described_rows(data)}"
+        f"A linear mixed model ({how}; t tests with Satterthwaite degrees of freedom{intervals.get(fit.interval_method, '')}) "
+        f"of {outcome_label(data)} with {random}{series} was fitted to {described_rows(data)}"
     )
     terms = f": {'; '.join(reported)}" if reported else ""
     return f"{sentence}{terms}. R²marginal = {_share(fit.r2_marginal)}, R²conditional = {_share(fit.r2_conditional)}."

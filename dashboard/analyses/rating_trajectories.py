@@ -229,10 +229,12 @@ def _headline(
     enough = known[known["n_observations"] >= LEAST_CONVERSATIONS]
     last = (enough if len(enough) else known).iloc[-1]
     if slope["estimate"] == slope["estimate"]:
-        per = format_number(abs(slope["estimate"]), "number")
-        low, high = (format_number(slope[name], "number").replace("-", "−") for name in ("conf_low", "conf_high"))
         clear = slope["conf_low"] > 0 or slope["conf_high"] < 0
-        word = ("rise" if slope["estimate"] > 0 else "fall") if clear else "do not clearly move; the model says"
+        falls = clear and slope["estimate"] < 0
+        # "fall by" says the sign already; its interval runs the same way.
+        ends = ("estimate", "conf_high", "conf_low") if falls else ("estimate", "conf_low", "conf_high")
+        per, low, high = (format_number(-slope[name] if falls else slope[name], "number") for name in ends)
+        word = ("fall" if falls else "rise") if clear else "do not clearly move; the model says"
         tail = f"{per} points per turn (95 % interval {low} to {high})"
         lead = f"Ratings of {found.label} {word}{' by' if clear else ''} {tail}"
         lead += " where conversations that ended are accounted for"

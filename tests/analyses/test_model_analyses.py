@@ -55,7 +55,7 @@ class TestMixedModel:
         row = findings.table.set_index("term").loc["turn"]
         assert row["conf_low"] < Observed().turn_slope < row["conf_high"] < 0
         assert findings.headline.startswith("Overall perceived empathy is 0.03")
-        assert "lower per turn (95 % interval −0.0" in findings.headline
+        assert "lower per turn (95 % interval 0.0" in findings.headline
 
     def test_says_unclear_where_the_interval_holds_zero(self, ask):
         findings = ask("mixed_model", f"overall ~ age + {NESTED}")
@@ -126,6 +126,45 @@ class TestMixedModel:
             run_analysis(
                 sample, one, Selection(model=("GPT-4",)), one.parameters(formula=f"overall ~ model + {NESTED}")
             )
+
+
+class TestIntervalsAndSeries:
+    FORMULA = f"overall ~ turn + model + {NESTED}"
+
+    def test_profile_intervals_are_the_tables_and_the_sentences(self, ask):
+        plain, found = ask("mixed_model", self.FORMULA), ask("mixed_model", self.FORMULA, intervals="profile")
+        own = found.tables["mixed_model.intervals"]
+        assert "mixed_model.intervals" not in plain.tables
+        assert set(own["measure"]) == {"std_dev", "coefficient"}
+        one, other = (each.table.set_index("term").loc["turn"] for each in (plain, found))
+        assert (one["estimate"], one["p_value"]) == (other["estimate"], other["p_value"])
+        assert one["conf_low"] != other["conf_low"] == pytest.approx(one["conf_low"], abs=1e-4)
+        apa = found.tables["mixed_model.report"].set_index("part")["text"].loc["apa"]
+        assert "profile-likelihood intervals" in apa
+
+    def test_autocorrelation_is_said_and_widens_the_slopes_error(self, ask):
+        plain, found = ask("mixed_model", self.FORMULA), ask("mixed_model", self.FORMULA, ar1=True)
+        phi = found.tables["mixed_model.summary"].set_index("measure")["value"].loc["ar1_phi"]
+        assert phi == pytest.approx(0.167, abs=1e-3)
+        assert "correlates by 0.17 from one turn" in found.headline
+        apa = found.tables["mixed_model.report"].set_index("part")["text"].loc["apa"]
+        assert "first-order autoregressive residuals within conversations (φ = 0.17)" in apa
+        errors = [each.table.set_index("term").loc["turn", "std_error"] for each in (plain, found)]
+        assert 1.05 < errors[1] / errors[0] < 1.3
+        assert {"conversation", "turn"} <= set(found.tables["mixed_model.rows"])
+
+    def test_series_are_compared_with_series(self, ask):
+        findings = ask("model_comparison", self.FORMULA, ar1=True)
+        assert findings.table["n_parameters"].iloc[0] == 9
+        assert (
+            "without autocorrelated residuals only" in findings.tables["model_comparison.variances"]["method"].iloc[0]
+        )
+
+    def test_where_there_is_no_series_it_says_so(self, ask):
+        with pytest.raises(Refused, match="one value per conversation"):
+            ask("mixed_model", "satisfaction ~ task + (1 | participant)", ar1=True)
+        with pytest.raises(Refused, match="Leave AR"):
+            ask("model_diagnostics", self.FORMULA, ar1=True)
 
 
 class TestSumsStandForRows:
@@ -286,6 +325,17 @@ class TestComparison:
         assert row["method"] == "REML likelihood ratio, ½χ²₀ + ½χ²₁"
         variance = findings.tables["model_comparison.variances"].set_index("group")
         assert row["statistic"] == pytest.approx(variance.loc["participant:conversation", "statistic"], abs=1e-5)
+
+    def test_several_variances_are_tested_by_simulation(self, ask):
+        findings = ask(
+            "model_comparison",
+            "overall ~ turn + (1 + turn | participant) + (1 | conversation)",
+            others="overall ~ turn + (1 | conversation)",
+            draws=100,
+        )
+        row = findings.tables["model_comparison.tests"].iloc[0]
+        assert row["df"] == 3 and row["p_value"] < 0.02
+        assert "parametric bootstrap of " in row["method"]
 
     def test_models_that_are_not_nested_get_no_test(self, ask):
         findings = ask("model_comparison", f"overall ~ task + {NESTED}", others=f"overall ~ model + {NESTED}")
