@@ -347,6 +347,11 @@ def fit(
     quadrature: Annotated[
         int, typer.Option("--quadrature", min=1, max=50, metavar="N", help="Points per random intercept; 1 is Laplace.")
     ] = 7,
+    intervals: Annotated[
+        str | None,
+        typer.Option("--intervals", help="wald (default), profile or bootstrap (seeded; see -p draws, -p seed)."),
+    ] = None,
+    ar1: Annotated[bool, typer.Option("--ar1", help="Residuals autocorrelated within conversations.")] = False,
     parameter: ParameterOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -360,17 +365,26 @@ def fit(
     for key in {"formula", "method"} & {key for key, _ in pairs}:
         instead = "the first argument" if key == "formula" else "--ml"
         raise Refused(f"The {key} is given by {instead} of `sense7 fit`, not by -p {key}=….")
+    # As -p intervals=… and -p ar1=true: the same values, the same refusals.
+    pairs += [("intervals", intervals)] if intervals is not None else []
+    pairs += [("ar1", "true")] if ar1 else []
     selection, parameters = parse_parameters(analysis("mixed_model"), pairs)
     database = _open(data)
-    found = fit_formula(
-        database,
-        selection,
-        formula,
-        reml=not ml,
-        ordinal=ordinal,
-        n_quadrature=quadrature,
-        reference=getattr(parameters, "reference", None),
-    )
+    given: Any = parameters
+    with _telling():
+        found = fit_formula(
+            database,
+            selection,
+            formula,
+            reml=not ml,
+            ordinal=ordinal,
+            n_quadrature=quadrature,
+            reference=given.reference,
+            intervals=given.intervals,
+            n_draws=given.draws,
+            seed=given.seed,
+            ar1=given.ar1,
+        )
     _print(_as_json(found) if as_json else fit_text(found, synthetic=database.synthetic))
 
 

@@ -82,6 +82,32 @@ def test_ordinal_gives_thresholds_and_no_r2(sense7):
     assert laplace["log_likelihood"] != pytest.approx(found["log_likelihood"], abs=1e-3)
 
 
+def test_profile_and_bootstrap_intervals_replace_the_others(sense7):
+    wald = json.loads(sense7("fit", SIMPLE, "--json")[1])
+    profile = json.loads(sense7("fit", SIMPLE, "--json", "--intervals", "profile")[1])
+    drawn = json.loads(
+        sense7("fit", SIMPLE, "--json", "--intervals", "bootstrap", "-p", "draws=100", "-p", "seed=4")[1]
+    )
+    assert (wald["interval_method"], wald["intervals"]) == ("wald", [])
+    for found in (profile, drawn):
+        assert [row["estimate"] for row in found["terms"]] == [row["estimate"] for row in wald["terms"]]
+        limits = {row["term"]: row["conf_low"] for row in found["intervals"] if row["measure"] == "coefficient"}
+        assert [row["conf_low"] for row in found["terms"]] == list(limits.values())
+        assert found["terms"][1]["conf_low"] == pytest.approx(wald["terms"][1]["conf_low"], abs=0.004)
+    again = json.loads(
+        sense7("fit", SIMPLE, "--json", "-p", "intervals=bootstrap", "-p", "draws=100", "-p", "seed=4")[1]
+    )
+    assert again["intervals"] == drawn["intervals"]
+    assert "95 % interval, profile" in sense7("fit", SIMPLE, "--intervals", "profile")[1]
+
+
+def test_autocorrelation_is_estimated_and_said(sense7):
+    found = json.loads(sense7("fit", SIMPLE, "--ar1", "--json")[1])
+    assert found["ar1"] == pytest.approx(0.167, abs=1e-3)
+    assert any("AR(1)" in note for note in found["notes"])
+    assert "φ 0.167" in sense7("fit", SIMPLE, "--ar1")[1]
+
+
 def test_filters_and_reference_levels_apply(sense7):
     found = json.loads(
         sense7("fit", SIMPLE, "--json", "-p", "reference=model=Llama2-70B", "-p", "task=Ode to a potato")[1]
@@ -118,6 +144,12 @@ def test_the_text_says_what_was_fitted_and_that_the_data_is_synthetic(sense7):
         ([SIMPLE, "-p", "formula=overall ~ turn"], ["argument"]),
         ([SIMPLE, "-p", "min_rated_turns=1000"], ["No conversation is left"]),
         (["overall ~ turn + (1 + turn|participant)", "--ordinal"], ["no random slopes"]),
+        (["overall ~ turn + (1|participant)", "--ordinal", "--ar1"], ["no autocorrelation"]),
+        (["overall ~ turn + (1|participant)", "--ordinal", "--intervals", "profile"], ["Wald"]),
+        ([SIMPLE, "--intervals", "moon"], ["moon", "profile"]),
+        ([SIMPLE, "--ar1", "--intervals", "bootstrap"], ["no autocorrelation"]),
+        (["satisfaction ~ task + (1|participant)", "--ar1"], ["one value per conversation"]),
+        ([SIMPLE, "-p", "draws=5"], ["from 100 to 10000"]),
         (["experienced_empathy ~ task + (1|participant)", "--ordinal"], ["levels"]),
         ([SIMPLE, "--data", "/nonexistent"], ["sense7 import"]),
     ],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from dashboard.analyses.findings import Analysis, Drawing, Findings, Selection
+from dashboard.analyses.findings import Analysis, Drawing, Findings, Selection, parameter
 from dashboard.analyses.model_code import python_code, r_code
 from dashboard.analyses.model_frame import NOT_APPLICABLE, ModelData
-from dashboard.analyses.model_parameters import ModelParameters, fitted_model
+from dashboard.analyses.model_parameters import ModelParameters, draws_parameter, fitted_model, seed_parameter
 from dashboard.analyses.model_words import (
     PARTS,
     apa_sentence,
@@ -30,11 +31,29 @@ if TYPE_CHECKING:
 NAME = "mixed_model"
 
 
-def analyse(database: Database, selection: Selection, parameters: ModelParameters) -> Findings:
+@dataclass(frozen=True)
+class MixedModelParameters(ModelParameters):
+    """Which model, and which intervals."""
+
+    intervals: Literal["wald", "profile", "bootstrap"] = parameter(
+        "wald",
+        label="Intervals",
+        choices=("wald", "profile", "bootstrap"),
+        labels={"wald": "Wald (t)", "profile": "Profile likelihood", "bootstrap": "Parametric bootstrap"},
+        help="Estimate ± t · SE; or of the profile likelihood; or percentiles of estimates from simulated data.",
+        more=True,
+    )
+    draws: int = draws_parameter(1000, "Simulated data sets")
+    seed: int = seed_parameter()
+
+
+def analyse(database: Database, selection: Selection, parameters: MixedModelParameters) -> Findings:
     """Fit one linear mixed model and describe it."""
+    from dashboard.stats.linear_mixed_intervals import with_intervals
     from dashboard.stats.linear_mixed_tests import joint_tests
 
     data, fit = fitted_model(database, selection, parameters)
+    fit = with_intervals(fit, parameters.intervals, n_draws=parameters.draws, seed=parameters.seed)
     terms = described_terms(fit)
     variances = described_variances(fit)
     tables = {
@@ -44,6 +63,8 @@ def analyse(database: Database, selection: Selection, parameters: ModelParameter
         f"{NAME}.summary": summary(fit),
         f"{NAME}.report": report(data, fit, selection, parameters),
     }
+    if fit.intervals is not None:
+        tables[f"{NAME}.intervals"] = fit.intervals
     if fit.has_rows:
         tables[f"{NAME}.rows"] = fitted_rows(data, fit)
     return Findings(
@@ -111,12 +132,14 @@ def summary(fit: LinearMixedFit) -> pd.DataFrame:
         "n_observations": float(fit.n_observations),
         "n_dropped": float(fit.n_dropped),
     }
+    if fit.ar1 is not None:
+        values["ar1_phi"] = fit.ar1
     values |= {f"n_groups[{group}]": float(n) for group, n in fit.n_groups.items()}
     return pd.DataFrame({"measure": list(values), "value": list(values.values())})
 
 
 def fitted_rows(data: ModelData, fit: LinearMixedFit) -> pd.DataFrame:
-    """Return the rows fitted, the columns that the formula names."""
+    """Return the rows fitted: the columns that the formula names, conversation and turn too where residuals are in series."""
     return data.frame.iloc[fit.design.rows].reset_index(drop=True)
 
 
@@ -189,12 +212,13 @@ ANALYSIS = Analysis(
     position=1,
     question="What goes with the rating, persons and conversations kept apart?",
     analyse=analyse,
-    parameters=ModelParameters,
+    parameters=MixedModelParameters,
     tables={
         NAME: "Fixed terms with standard errors, Satterthwaite degrees of freedom, tests and 95 % intervals",
         f"{NAME}.variances": "Variances by group, and their shares",
         f"{NAME}.joint": "Joint F test of each term",
         f"{NAME}.summary": "Log-likelihood, information criteria, explained variance, sizes",
+        f"{NAME}.intervals": "Profile or bootstrap intervals of coefficients and standard deviations",
         f"{NAME}.rows": "The rows fitted",
         f"{NAME}.report": "The model in words and as code",
     },
@@ -208,6 +232,9 @@ ANALYSIS = Analysis(
         "conversations for scores of a conversation; rows with a missing cell are left out and counted. Levels are sorted by "
         "code point and the first is the reference unless told. AIC and BIC come from the fit by plain maximum likelihood, "
         "with N = rows. R² after Nakagawa, Johnson and Schielzeth. `within()` and `between()` use means over the rows fitted. "
+        "Intervals are estimate ± t · SE unless profile likelihood (by maximum likelihood, as lme4's `confint`) or a seeded "
+        "parametric bootstrap (percentiles) is asked for; p values stay those of the t tests. Autocorrelated residuals (AR(1)) "
+        "correlate as φ^distance in turns within a conversation; φ is estimated and then taken as known by the tests. "
         "A fit that failed its checks shows no numbers."
     ),
     references=(

@@ -16,7 +16,13 @@ from dashboard.analyses.model_frame import (
     read_formula,
 )
 from dashboard.analyses.model_moments import MAX_ROWS, is_large
-from dashboard.analyses.model_parameters import ModelParameters, failed, read_reference
+from dashboard.analyses.model_parameters import (
+    ModelParameters,
+    draws_parameter,
+    failed,
+    read_reference,
+    seed_parameter,
+)
 from dashboard.analyses.model_words import described_rows, outcome_label, signed
 from dashboard.database import Database
 from dashboard.figures.models import draw_model_comparison
@@ -42,6 +48,8 @@ class ComparisonParameters(ModelParameters):
         help="Formulas separated by semicolons; unless told, the model without each of its terms.",
         more=True,
     )
+    draws: int = draws_parameter(500, "Simulated data sets per test of several variances")
+    seed: int = seed_parameter()
 
 
 def analyse(database: Database, selection: Selection, parameters: ComparisonParameters) -> Findings:
@@ -49,7 +57,7 @@ def analyse(database: Database, selection: Selection, parameters: ComparisonPara
     formulas, data = compared_rows(database, selection, parameters)
     fits = _fits(data, formulas, parameters)
     table = criteria(fits)
-    tests = pairwise_tests(fits)
+    tests = pairwise_tests(fits, n_draws=parameters.draws, seed=parameters.seed)
     return Findings(
         name=NAME,
         headline=_headline(data, table, tests),
@@ -57,7 +65,7 @@ def analyse(database: Database, selection: Selection, parameters: ComparisonPara
             NAME: table,
             f"{NAME}.tests": tests,
             f"{NAME}.terms": side_by_side(fits),
-            f"{NAME}.variances": _variance_table(fits[0]),
+            f"{NAME}.variances": _variance_table(fits[0], parameters),
         },
         figures={
             NAME: Drawing(
@@ -96,7 +104,7 @@ def compared_rows(
     formulas = list(dict.fromkeys(formulas))
     if len(formulas) > MAX_MODELS:
         raise Refused(f"Up to {MAX_MODELS} models can be compared; these are {len(formulas)}.")
-    data = formula_data(database, selection, _union(formulas), names)
+    data = formula_data(database, selection, _union(formulas), names, in_series=parameters.ar1)
     rows = data.frame.dropna().reset_index(drop=True)
     return formulas, replace(data, formula=first, frame=rows)
 
@@ -135,7 +143,8 @@ def _fits(data: ModelData, formulas: Sequence[Formula], parameters: ComparisonPa
     for formula in formulas:
         own = {name: level for name, level in reference.items() if name in formula.predictors}
         try:
-            fit = fit_linear_mixed(data.frame, formula, reml=parameters.method == "REML", reference=own)
+            reml = parameters.method == "REML"
+            fit = fit_linear_mixed(data.frame, formula, reml=reml, reference=own, ar1=parameters.ar1)
         except Refused as refusal:
             if parameters.formula or parameters.others:
                 raise
@@ -170,22 +179,26 @@ def criteria(fits: Sequence[LinearMixedFit]) -> pd.DataFrame:
     return table
 
 
-def pairwise_tests(fits: Sequence[LinearMixedFit]) -> pd.DataFrame:
+def pairwise_tests(fits: Sequence[LinearMixedFit], *, n_draws: int = 500, seed: int = 1) -> pd.DataFrame:
     """Test the first model against each other one by likelihood ratio, where one is nested in the other.
 
     Columns: formula, compared_with, statistic, df, p_value, method. Models that differ in variances only are compared on
-    REML fits with the boundary's mixture of chi-squared distributions; others on ML fits.
+    REML fits with the boundary's mixture of chi-squared distributions, several at once by `n_draws` data sets simulated
+    without them; others on ML fits.
     """
     import pandas as pd
 
-    rows = [{"formula": fits[0].formula, "compared_with": other.formula} | _test(fits[0], other) for other in fits[1:]]
+    rows = [
+        {"formula": fits[0].formula, "compared_with": other.formula} | _test(fits[0], other, n_draws=n_draws, seed=seed)
+        for other in fits[1:]
+    ]
     columns = ["formula", "compared_with", "statistic", "df", "p_value", "method"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _test(one: LinearMixedFit, other: LinearMixedFit) -> dict[str, Any]:
+def _test(one: LinearMixedFit, other: LinearMixedFit, *, n_draws: int, seed: int) -> dict[str, Any]:
     from dashboard.stats.linear_mixed import refit
-    from dashboard.stats.linear_mixed_tests import compare, mixture_p
+    from dashboard.stats.linear_mixed_tests import compare, variance_ratio
 
     unknown = float("nan")
     small, large = sorted((one, other), key=lambda fit: fit.n_parameters)
@@ -198,12 +211,9 @@ def _test(one: LinearMixedFit, other: LinearMixedFit) -> dict[str, Any]:
                 "p_value": unknown,
                 "method": "not nested: compare AIC and BIC",
             }
-        added = large.n_parameters - small.n_parameters
         pair = [fit if fit.method == "REML" else refit(fit, reml=True) for fit in (small, large)]
-        statistic = max(pair[0].deviance - pair[1].deviance, 0.0)
-        names = {1: "½χ²₀ + ½χ²₁", 2: "½χ²₁ + ½χ²₂"}
-        method = f"REML likelihood ratio, {names.get(added, 'no simple mixture: use a parametric bootstrap')}"
-        return {"statistic": statistic, "df": added, "p_value": mixture_p(statistic, added), "method": method}
+        statistic, added, p, method = variance_ratio(pair[0], pair[1], n_draws=n_draws, seed=seed)
+        return {"statistic": statistic, "df": added, "p_value": p, "method": method}
     try:
         last = compare([small, large]).iloc[-1]
     except Refused:
@@ -230,15 +240,21 @@ def side_by_side(fits: Sequence[LinearMixedFit]) -> pd.DataFrame:
     return sorted_rows[columns].reset_index(drop=True)
 
 
-def _variance_table(fit: LinearMixedFit) -> pd.DataFrame:
+def _variance_table(fit: LinearMixedFit, parameters: ComparisonParameters) -> pd.DataFrame:
     """Return the test of every random effect of the first model; one row that says why where there is none."""
+    import pandas as pd
+
     from dashboard.stats.linear_mixed_tests import variance_tests
 
-    table = variance_tests(fit)
+    columns = ["group", "term", "statistic", "df", "p_value", "method"]
+    why = "no test: a model without any random effect is not fitted"
+    try:
+        table = variance_tests(fit, n_draws=parameters.draws, seed=parameters.seed)
+    except Refused as refusal:
+        table, why = pd.DataFrame(columns=columns), f"no test: {refusal}"
     if table.empty:
         only = fit.variances.iloc[0]
         unknown = float("nan")
-        why = "no test: a model without any random effect is not fitted"
         table.loc[0] = [only["group"], only["term"], unknown, unknown, unknown, why]
     return table
 
@@ -282,7 +298,9 @@ ANALYSIS = Analysis(
     method=(
         "All models are fitted to the rows that every one of them can use. AIC and BIC come from fits by maximum likelihood, "
         "with N = rows. Nested models are compared by likelihood ratios on these fits; a variance is tested on REML fits, "
-        "against ½χ²₀ + ½χ²₁ for one component and ½χ²₁ + ½χ²₂ for a slope with its covariance. p values are not adjusted. "
+        "against ½χ²₀ + ½χ²₁ for one component, ½χ²₁ + ½χ²₂ for a slope with its covariance, and data simulated without them "
+        "for several at once (parametric bootstrap: p = (1 + simulated ratios at least as large)/(1 + simulated ratios)). p "
+        "values are not adjusted. "
         "Unless told which, the model is compared with itself without each of its terms. Differences of AIC below 2 say "
         "little (Burnham and Anderson's rule)."
     ),

@@ -27,6 +27,11 @@ def analyse(database: Database, selection: Selection, parameters: ModelParameter
     from dashboard.stats.mixed_diagnostics import effect_quantiles, influence, residual_quantiles
 
     data, fit = fitted_model(database, selection, parameters)
+    if fit.ar1 is not None:
+        raise Refused(
+            "Diagnostics are of the model without autocorrelated residuals. Leave AR(1) out to see them; what it changes in "
+            "the terms is above."
+        )
     if not fit.has_rows:
         raise Refused(
             "Diagnostics need every turn; this model was fitted from sums per conversation. Filter conversations to look at "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dashboard.analyses.findings import Selection, check_selection
 from dashboard.analyses.model_frame import ModelData, model_data
@@ -14,15 +14,17 @@ from dashboard.analyses.model_words import signed
 from dashboard.database import Database
 from dashboard.queries import run_query
 from dashboard.stats.formula_syntax import Call
-from dashboard.vocabulary import format_p, format_percent
+from dashboard.vocabulary import Refused, format_p, format_percent
 
 if TYPE_CHECKING:
     from dashboard.stats.linear_mixed import LinearMixedFit
     from dashboard.stats.ordinal_mixed import OrdinalMixedFit
 
+Intervals = Literal["wald", "profile", "bootstrap"]
 KEYS = (
     *("formula", "method", "log_likelihood", "deviance", "aic", "bic", "n_observations", "n_dropped", "n_groups"),
     *("terms", "variances", "thresholds", "r2_marginal", "r2_conditional", "icc", "converged", "notes", "fit_seconds"),
+    *("interval_method", "intervals", "ar1"),
 )
 
 
@@ -35,10 +37,15 @@ def fit_formula(
     ordinal: bool = False,
     n_quadrature: int = 7,
     reference: str | None = None,
+    intervals: Intervals = "wald",
+    n_draws: int = 1000,
+    seed: int = 1,
+    ar1: bool = False,
 ) -> dict[str, Any]:
     """Fit one mixed model and return what ``sense7 fit --json`` prints; unknown numbers are None.
 
     A fit that failed its checks has ``converged`` False, no terms and no numbers, and notes that say what to do.
+    ``intervals`` holds a row per coefficient and standard deviation where they are not Wald's, ``ar1`` is φ.
 
     Raises
     ------
@@ -49,10 +56,18 @@ def fit_formula(
         check_selection(database, selection)
     chosen = read_reference(reference)
     if ordinal:
+        if ar1 or intervals != "wald":
+            raise Refused(
+                "The ordinal model has Wald intervals and no autocorrelation; leave out "
+                f"{'AR(1)' if ar1 else f'{intervals} intervals'}, or fit the linear model."
+            )
         data = model_data(database, selection, formula)
         return _plain(fit_ordinal(database, data, n_quadrature=n_quadrature, reference=chosen))
-    data = rows_or_sums(database, selection, formula)
-    return _plain(estimate_model(data, reml=reml, reference=chosen))
+    from dashboard.stats.linear_mixed_intervals import with_intervals
+
+    data = rows_or_sums(database, selection, formula, in_series=ar1)
+    fit = estimate_model(data, reml=reml, reference=chosen, ar1=ar1)
+    return _plain(with_intervals(fit, intervals, n_draws=n_draws, seed=seed))
 
 
 def fit_ordinal(
@@ -88,9 +103,13 @@ def _plain(fit: LinearMixedFit | OrdinalMixedFit) -> dict[str, Any]:
     values["terms"] = fit.terms.to_dict("records")
     values["variances"] = fit.variances.to_dict("records")
     values["notes"] = list(fit.notes)
+    own = getattr(fit, "intervals", None)
+    values["intervals"] = [] if own is None else own.to_dict("records")
+    values["interval_method"] = getattr(fit, "interval_method", "wald")
     if not fit.converged:
         values |= dict.fromkeys(("log_likelihood", "deviance", "aic", "bic", "r2_marginal", "r2_conditional"))
         values["icc"] = {}
+        values["ar1"] = None
     return {key: _known(values[key]) for key in KEYS}
 
 
@@ -118,7 +137,12 @@ def fit_text(found: Mapping[str, Any], *, synthetic: bool = False) -> str:
     blocks = ["\n".join(head), _terms(found["terms"])]
     if found["thresholds"]:
         blocks.append(_terms(found["thresholds"], title="threshold"))
-    blocks += [_variances(found), _measures(found), "\n".join(f"- {note}" for note in found["notes"])]
+    blocks += [
+        _variances(found),
+        _intervals(found),
+        _measures(found),
+        "\n".join(f"- {note}" for note in found["notes"]),
+    ]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -169,6 +193,35 @@ def _variances(found: Mapping[str, Any]) -> str:
     return str(tabulate(cells, headers, tablefmt="simple", colalign=right, disable_numparse=True))
 
 
+def _intervals(found: Mapping[str, Any]) -> str:
+    """Return the intervals of standard deviations and correlations; those of the terms stand beside them."""
+    from tabulate import tabulate
+
+    rows = [row for row in found["intervals"] if row["measure"] != "coefficient"]
+    if not rows:
+        return ""
+    cells = [
+        [
+            row["group"],
+            row["term"],
+            "SD" if row["measure"] == "std_dev" else row["measure"],
+            _number(row["estimate"]),
+            f"{_number(row['conf_low'])} to {_number(row['conf_high'])}",
+        ]
+        for row in rows
+    ]
+    headers = ["group", "effect", "", "estimate", f"95 % interval, {found['interval_method']}"]
+    return str(
+        tabulate(
+            cells,
+            headers,
+            tablefmt="simple",
+            colalign=("left", "left", "left", "right", "right"),
+            disable_numparse=True,
+        )
+    )
+
+
 def _measures(found: Mapping[str, Any]) -> str:
     parts = [("log-likelihood", "log_likelihood", 2), ("deviance", "deviance", 2), ("AIC", "aic", 1), ("BIC", "bic", 1)]
     shown = [f"{name} {signed(found[key], places)}" for name, key, places in parts if found[key] is not None]
@@ -177,6 +230,8 @@ def _measures(found: Mapping[str, Any]) -> str:
         for kind in ("marginal", "conditional")
         if found[f"r2_{kind}"] is not None
     ]
+    if found["ar1"] is not None:
+        shown.append(f"AR(1) φ {signed(found['ar1'], 3)}")
     return " · ".join([*shown, f"fitted in {found['fit_seconds']:.3f} s"])
 
 

@@ -187,7 +187,7 @@ def row_kind(formula: Formula, names: ModelNames) -> str:
     return TURNS if any(name in names.per_turn for name in names_in(formula.response)) else CONVERSATIONS
 
 
-def model_data(database: Database, selection: Selection, text: str | None) -> ModelData:
+def model_data(database: Database, selection: Selection, text: str | None, *, in_series: bool = False) -> ModelData:
     """Return the rows for a formula; without one, for the question that this selection can answer first.
 
     Parameters
@@ -196,6 +196,8 @@ def model_data(database: Database, selection: Selection, text: str | None) -> Mo
         Which conversations.
     text
         The formula, or None for :func:`default_formula`.
+    in_series
+        Whether the rows also need to tell their conversation and turn, for autocorrelation.
 
     Raises
     ------
@@ -207,12 +209,18 @@ def model_data(database: Database, selection: Selection, text: str | None) -> Mo
     refuse_empty(count_selection(database, selection))
     names = model_names(database)
     formula = read_formula(text or default_formula(database, selection, names), names)
-    return formula_data(database, selection, formula, names)
+    return formula_data(database, selection, formula, names, in_series=in_series)
 
 
-def formula_data(database: Database, selection: Selection, formula: Formula, names: ModelNames) -> ModelData:
+def formula_data(
+    database: Database, selection: Selection, formula: Formula, names: ModelNames, *, in_series: bool = False
+) -> ModelData:
     """Return the rows for a formula that :func:`read_formula` has read."""
     kind = row_kind(formula, names)
+    if in_series and kind != TURNS:
+        raise FormulaError(
+            f"Autocorrelation is from turn to turn, and “{formula.outcome}” has one value per conversation. Leave AR(1) out."
+        )
     chosen = selection.query_parameters()
     queries: dict[str, Mapping[str, Any]]
     if kind == TURNS:
@@ -227,7 +235,8 @@ def formula_data(database: Database, selection: Selection, formula: Formula, nam
         if name in ("task", "model") and len(frame) and frame[name].isna().all():
             raise NotInThisData(f"the {column(name).label.lower()} of a conversation, in these conversations.")
     counts = _counts(frame, formula, kind, names)
-    return ModelData(formula, frame[list(formula.columns)], kind, names, counts, queries)
+    columns = dict.fromkeys([*formula.columns, *(("conversation", "turn") if in_series else ())])
+    return ModelData(formula, frame[list(columns)], kind, names, counts, queries)
 
 
 def _outcome_of(name: str) -> str:

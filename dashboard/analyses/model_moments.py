@@ -25,7 +25,7 @@ from dashboard.database import Database
 from dashboard.queries import report, run_query
 from dashboard.stats.formula import Formula
 from dashboard.stats.formula_syntax import Call, Name, names_in
-from dashboard.vocabulary import TooLittleData
+from dashboard.vocabulary import Refused, TooLittleData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ MAX_ROWS = 10_000_000
 SUMS = tuple(Sums.__dataclass_fields__)
 
 
-def rows_or_sums(database: Database, selection: Selection, text: str | None) -> ModelData:
+def rows_or_sums(database: Database, selection: Selection, text: str | None, *, in_series: bool = False) -> ModelData:
     """Return the rows of a formula; of millions of turns, sums per conversation where they suffice.
 
     Parameters
@@ -44,6 +44,8 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None) -> 
         Which conversations.
     text
         The formula, or None for the model that the selection can answer first.
+    in_series
+        Whether the rows also need to tell their conversation and turn, for autocorrelation.
 
     Raises
     ------
@@ -52,14 +54,23 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None) -> 
         of them at once.
     """
     if not is_large(database):
-        return model_data(database, selection, text)
+        return model_data(database, selection, text, in_series=in_series)
     names = model_names(database)
     formula = read_formula(text or _default_formula(database, names), names)
+    if in_series:
+        _refuse_many(database, "Autocorrelated residuals need")
+        return model_data(database, selection, str(formula), in_series=True)
     if suffice(formula, names):
         return moments_data(database, selection, formula, names)
     if row_kind(formula, names) == TURNS and int(database.manifest["counts"]["assistant_turns"]) > MAX_ROWS:
         return batches_data(database, selection, formula, names)
     return model_data(database, selection, text or str(formula))
+
+
+def _refuse_many(database: Database, what: str) -> None:
+    n_turns = int(database.manifest["counts"]["assistant_turns"])
+    if n_turns > MAX_ROWS:
+        raise Refused(f"{what} every turn in memory, and this data has {n_turns:,}; up to {MAX_ROWS:,} fit.")
 
 
 def batches_data(database: Database, selection: Selection, formula: Formula, names: ModelNames) -> ModelData:

@@ -34,6 +34,23 @@ class ModelParameters(Parameters):
         help="What levels are compared with, e.g. model=GPT-4; several are separated by semicolons.",
         more=True,
     )
+    ar1: bool = parameter(
+        False,
+        label="Autocorrelation within conversations",
+        help="Let residuals of a conversation correlate by φ from one turn to the next (AR(1)); φ is estimated.",
+        more=True,
+    )
+
+
+def draws_parameter(default: int, label: str) -> int:
+    """Return the declaration of how many data sets are simulated."""
+    help = "Data sets simulated from the model; more are steadier and take longer."
+    return parameter(default, label=label, minimum=100, maximum=10_000, help=help, more=True)
+
+
+def seed_parameter() -> int:
+    """Return the declaration of the seed of what is simulated."""
+    return parameter(1, label="Seed", minimum=0, help="The same seed simulates the same data.", more=True)
 
 
 def read_reference(text: str | None) -> dict[str, str]:
@@ -69,14 +86,15 @@ def fitted_model(
     TooLittleData
         When the selection leaves too little for the model that is fitted where none is asked for.
     """
-    data = rows_or_sums(database, selection, parameters.formula or None)
+    data = rows_or_sums(database, selection, parameters.formula or None, in_series=parameters.ar1)
     return data, fit_rows(data, parameters)
 
 
 def fit_rows(data: ModelData, parameters: ModelParameters) -> LinearMixedFit:
     """Fit the model to its rows, or refuse."""
     try:
-        fit = estimate_model(data, reml=parameters.method == "REML", reference=read_reference(parameters.reference))
+        reference = read_reference(parameters.reference)
+        fit = estimate_model(data, reml=parameters.method == "REML", reference=reference, ar1=parameters.ar1)
     except NotInThisData:
         raise
     except Refused as refusal:
@@ -88,12 +106,12 @@ def fit_rows(data: ModelData, parameters: ModelParameters) -> LinearMixedFit:
     return fit
 
 
-def estimate_model(data: ModelData, *, reml: bool, reference: Mapping[str, str]) -> LinearMixedFit:
+def estimate_model(data: ModelData, *, reml: bool, reference: Mapping[str, str], ar1: bool = False) -> LinearMixedFit:
     """Fit the linear model to rows or to sums of them; the fit says itself whether it converged."""
     if not data.from_sums:
         from dashboard.stats.linear_mixed import fit_linear_mixed
 
-        return fit_linear_mixed(data.frame, data.formula, reml=reml, reference=reference)
+        return fit_linear_mixed(data.frame, data.formula, reml=reml, reference=reference, ar1=ar1)
     if data.batches is not None:
         from dashboard.stats.linear_mixed_from_batches import fit_from_batches
 

@@ -50,6 +50,9 @@ class LinearMixedFit:
         Names and levels; of a fit from moments it holds no rows.
     ar1
         φ, the correlation of residuals one turn apart; None without.
+    intervals, interval_method
+        Limits that replace those of the t tests: ``group, term, measure, estimate, conf_low, conf_high``; ``profile`` or
+        ``bootstrap``. None and ``wald`` without.
     """
 
     formula: str
@@ -72,6 +75,8 @@ class LinearMixedFit:
     design: Design = field(repr=False)
     ar1: float | None = None
     series: Series | None = field(default=None, repr=False)
+    intervals: pd.DataFrame | None = field(default=None, repr=False)
+    interval_method: str = "wald"
 
     # ------------------------------------------------------------------------------------- fixed effects
     @cached_property
@@ -81,11 +86,14 @@ class LinearMixedFit:
 
     @cached_property
     def terms(self) -> pd.DataFrame:
-        """Fixed effects with Satterthwaite df, t tests and 95 % intervals; empty if the fit failed."""
+        """Fixed effects with Satterthwaite df, t tests and 95 % intervals (`intervals`' if set); empty if the fit failed."""
         if not self.converged:
             return pd.DataFrame(columns=TERM_COLUMNS)
         table = t_table(self.coefficients, self.covariance, self.satterthwaite, np.eye(len(self.coefficients)))
         table.insert(0, "term", list(self.columns))
+        if self.intervals is not None:
+            own = self.intervals[self.intervals["measure"] == "coefficient"].set_index("term").loc[list(self.columns)]
+            table["conf_low"], table["conf_high"] = own["conf_low"].to_numpy(), own["conf_high"].to_numpy()
         return table[TERM_COLUMNS]
 
     # ------------------------------------------------------------------------------------ random effects

@@ -15,6 +15,7 @@ from dashboard.stats.linear_mixed import LinearMixedFit
 from dashboard.stats.linear_mixed_deviance import Deviance, NotPositiveDefinite, Solution
 from dashboard.stats.linear_mixed_moments import Factor
 from dashboard.stats.linear_mixed_optimise import minimise
+from dashboard.stats.progress import tell
 from dashboard.stats.threads import one_thread
 from dashboard.vocabulary import Refused
 
@@ -56,10 +57,14 @@ def profile_intervals(fit: LinearMixedFit, *, conf_level: float = 0.95, fixed: b
         raise Refused(f"The model has no numbers to profile: {' '.join(fit.notes)}")
     best = fit.maximum_likelihood
     cutoff = float(chi2.ppf(conf_level, 1))
+    work = [partial(_variance_interval, best, target, cutoff) for target in _targets(best)]
+    if fixed:
+        work += [partial(_coefficient_interval, best, j, cutoff) for j in range(len(best.columns))]
+    rows = []
     with one_thread():
-        rows = [_variance_interval(best, target, cutoff) for target in _targets(best)]
-        if fixed:
-            rows += [_coefficient_interval(best, j, cutoff) for j in range(len(best.columns))]
+        for done, one in enumerate(work):
+            tell("profile intervals", done, len(work))
+            rows.append(one())
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -13,7 +13,9 @@ from dashboard.stats.formula import Formula
 from dashboard.stats.formula_design import Design
 from dashboard.stats.formula_syntax import Bar
 from dashboard.stats.linear_mixed import LinearMixedFit, refit_random
+from dashboard.stats.linear_mixed_bootstrap import bootstrap_test
 from dashboard.stats.linear_mixed_satterthwaite import f_test
+from dashboard.stats.progress import tell
 from dashboard.vocabulary import Refused
 
 Array = np.ndarray
@@ -186,10 +188,15 @@ def mixture_p(statistic: float, n_added: int) -> float:
     return np.nan
 
 
-def variance_tests(fit: LinearMixedFit) -> pd.DataFrame:
+def variance_tests(fit: LinearMixedFit, *, n_draws: int | None = None, seed: int = 1) -> pd.DataFrame:
     """Test every random effect by leaving it out: REML likelihood ratios with boundary mixtures.
 
     A slope is left out with its covariances; an intercept only where its group has no other effect.
+
+    Parameters
+    ----------
+    n_draws, seed
+        Simulated data sets for several parameters at once, for which no mixture is known; no p value without.
 
     Returns
     -------
@@ -201,16 +208,42 @@ def variance_tests(fit: LinearMixedFit) -> pd.DataFrame:
     columns = ["group", "term", "statistic", "df", "p_value", "method"]
     if not fit.has_rows:
         raise Refused("Variance tests refit the rows; a fit from moments has none.")
+    if fit.ar1 is not None:
+        raise Refused("Variances are tested without autocorrelated residuals only; leave AR(1) out.")
     rows = []
     larger = fit if fit.method == "REML" else refit_random(fit, fit.design.formula)
     for group, effect, formula in _reductions(fit.design.formula):
         smaller = refit_random(fit, formula)
-        n_added = len(larger.estimate.theta) - len(smaller.estimate.theta)
-        statistic = max(smaller.deviance - larger.deviance, 0.0) if smaller.converged else np.nan
-        names = {1: "½χ²₀ + ½χ²₁", 2: "½χ²₁ + ½χ²₂"}
-        method = f"REML likelihood ratio, {names.get(n_added, 'no simple mixture: use the parametric bootstrap')}"
-        rows.append((group, effect, statistic, n_added, mixture_p(statistic, n_added), method))
+        rows.append((group, effect, *variance_ratio(smaller, larger, n_draws=n_draws, seed=seed)))
     return pd.DataFrame(rows, columns=columns)
+
+
+def variance_ratio(
+    smaller: LinearMixedFit, larger: LinearMixedFit, *, n_draws: int | None, seed: int
+) -> tuple[float, int, float, str]:
+    """Test random effects by the likelihood ratio of REML fits: statistic, parameters added, p value, method."""
+    n_added = len(larger.estimate.theta) - len(smaller.estimate.theta)
+    if not smaller.converged:
+        return np.nan, n_added, np.nan, "no test: the model without it could not be fitted"
+    statistic = max(smaller.deviance - larger.deviance, 0.0)
+    names = {1: "½χ²₀ + ½χ²₁", 2: "½χ²₁ + ½χ²₂"}
+    if n_added in names:
+        return statistic, n_added, mixture_p(statistic, n_added), f"REML likelihood ratio, {names[n_added]}"
+    if not n_draws:
+        method = "REML likelihood ratio, no simple mixture: use the parametric bootstrap"
+        return statistic, n_added, np.nan, method
+    try:
+        row = bootstrap_test(
+            smaller,
+            larger,
+            n_draws=n_draws,
+            seed=seed,
+            progress=lambda done, total: tell("bootstrap test", done, total),
+        ).iloc[0]
+    except Refused as refusal:
+        return statistic, n_added, np.nan, f"REML likelihood ratio without p: {refusal}"
+    method = f"REML likelihood ratio, parametric bootstrap of {row['n_draws']:,.0f} data sets (seed {seed})"
+    return statistic, n_added, float(row["p_value"]), method
 
 
 def _reductions(formula: Formula) -> list[tuple[str, str, Formula]]:

@@ -60,11 +60,13 @@ def influence(fit: LinearMixedFit) -> pd.DataFrame:
     """
     if not (fit.converged and fit.has_rows):
         raise Refused("Influence needs a converged fit and its rows.")
+    if fit.ar1 is not None:
+        raise Refused("Influence is computed without autocorrelated residuals only; leave AR(1) out.")
     function = fit.estimate.deviance_function
     moments, solution = function.moments, fit.estimate.solution
     assert solution is not None
     label, P, m = moments.outer.factor.label, moments.outer.factor.n_groups, moments.m
-    if not moments.dense or P * m * m > MAX_CELLS or fit.ar1 is not None:
+    if not moments.dense or P * m * m > MAX_CELLS:
         raise Refused(f"Influence is computed for up to {MAX_CELLS:,} sums; {P:,} groups × {m}² columns are more.")
     own = _contributions(fit, moments)
     lambdas, size = solution.state["lambdas"], m - 1

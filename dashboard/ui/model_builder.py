@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dashboard.analyses import registry
 from dashboard.analyses.findings import Selection
-from dashboard.analyses.model_frame import ModelNames, default_formula, model_names, read_formula
+from dashboard.analyses.model_frame import TURNS, ModelNames, default_formula, model_names, read_formula, row_kind
 from dashboard.analyses.model_moments import is_large
 from dashboard.analyses.model_parameters import read_reference
 from dashboard.analyses.model_questions import (
@@ -27,12 +28,14 @@ from dashboard.ui.show import guarded
 from dashboard.ui.text import plain
 from dashboard.vocabulary import Refused
 
-FORMULA, REFERENCE, METHOD, OTHERS = (
+FORMULA, REFERENCE, METHOD, AR1, OTHERS = (
     "mixed_model.formula",
     "mixed_model.reference",
     "mixed_model.method",
+    "mixed_model.ar1",
     "model_comparison.others",
 )
+INTERVALS, DRAWS, SEED = "mixed_model.intervals", "mixed_model.draws", "mixed_model.seed"
 _TEXT, _OUTCOME, _FIXED, _CROSSED, _RANDOM = (
     "builder.text",
     "builder.outcome",
@@ -67,7 +70,7 @@ def show_builder(selection: Selection) -> str | None:
         with guarded("The formula."):
             read_formula(text, names)
         return None
-    _settings(formula)
+    _settings(formula, names)
     return str(formula)
 
 
@@ -203,13 +206,15 @@ def _take_outcome() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ settings
-def _settings(formula: Formula) -> None:
+def _settings(formula: Formula, names: ModelNames) -> None:
     """Draw the reference level of each factor with few levels, and how the model is estimated."""
     st.session_state.setdefault(METHOD, "REML")
+    if row_kind(formula, names) != TURNS:
+        st.session_state[AR1] = False
     known = cache.levels()
     factors = [name for name in ("task", "model") if name in formula.predictors and name in known]
     _forget_other_references(formula)
-    with st.popover("Reference levels and estimation", type="tertiary", icon=":material/tune:"):
+    with st.popover("More: reference levels, estimation, intervals", type="tertiary", icon=":material/tune:"):
         for name in factors:
             levels = sorted(known[name])
             chosen = _reference().get(name, levels[0])
@@ -225,6 +230,30 @@ def _settings(formula: Formula) -> None:
             persist_state="session",
             help="Restricted maximum likelihood for variances and intervals; plain for likelihoods of different fixed parts.",
         )
+        _series_and_intervals(can_be_series=row_kind(formula, names) == TURNS)
+
+
+def _series_and_intervals(*, can_be_series: bool) -> None:
+    """Draw what the analysis declares of autocorrelation and intervals; the bootstrap's settings where it is chosen."""
+    fields = registry()["mixed_model"].parameter_fields()
+    for key in (AR1, INTERVALS, DRAWS, SEED):
+        st.session_state.setdefault(key, fields[key.rsplit(".", 1)[-1]].default)
+    series, intervals = (fields[key.rsplit(".", 1)[-1]].metadata for key in (AR1, INTERVALS))
+    st.checkbox(series["label"], key=AR1, help=series["help"], disabled=not can_be_series, persist_state="session")
+    st.segmented_control(
+        "95 % intervals",
+        intervals["choices"],
+        key=INTERVALS,
+        format_func=intervals["labels"].__getitem__,
+        required=True,
+        persist_state="session",
+        help=intervals["help"],
+    )
+    if st.session_state[INTERVALS] == "bootstrap":
+        for key in (DRAWS, SEED):
+            told = fields[key.rsplit(".", 1)[-1]].metadata
+            limits = {"min_value": told["minimum"], "max_value": told["maximum"]}
+            st.number_input(told["label"], key=key, help=told["help"], step=1, persist_state="session", **limits)
 
 
 def _reference() -> dict[str, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ import streamlit as st
 
 from dashboard.analyses import registry
 from dashboard.analyses.findings import Analysis, Findings, Parameters, Selection, run_analysis
+from dashboard.stats.progress import listening
 from dashboard.ui import address, cache, panels
-from dashboard.ui.model_builder import FORMULA, METHOD, REFERENCE, remove_saved, saved_models
+from dashboard.ui.model_builder import AR1, FORMULA, METHOD, REFERENCE, remove_saved, saved_models
 from dashboard.ui.show import guarded, screen_template, show_figure
 from dashboard.ui.tables import show_markdown_table, show_reading_table
 from dashboard.ui.text import plain
@@ -24,7 +26,7 @@ from dashboard.vocabulary import format_number
 if TYPE_CHECKING:
     import pandas as pd
 
-SHARED = {"formula": FORMULA, "method": METHOD, "reference": REFERENCE}
+SHARED = {"formula": FORMULA, "method": METHOD, "reference": REFERENCE, "ar1": AR1}
 _KEPT = 64
 
 
@@ -62,22 +64,65 @@ def show_model(name: str, selection: Selection, formula: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------- slow answers
+class _Stopped(Exception):
+    """Nobody waits for this answer any more."""
+
+
+class _Job:
+    """One answer being worked on: how far it is, and how many wait for it."""
+
+    def __init__(self) -> None:
+        self.told = ""
+        self.waiting = 1
+        self.future: Future[Findings] = Future()
+
+    def start(self, pool: ThreadPoolExecutor, work: Callable[[], Findings]) -> None:
+        """Begin to work."""
+        self.future = pool.submit(self._run, work)
+
+    def _run(self, work: Callable[[], Findings]) -> Findings:
+        with listening(self._hear):
+            return work()
+
+    def _hear(self, what: str, done: int, total: int) -> None:
+        if self.waiting <= 0:
+            raise _Stopped
+        self.told = (
+            f"{what[:1].upper()}{what[1:]}: {done:,} of {total:,}" if total else f"{what[:1].upper()}{what[1:]} …"
+        )
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it ended because nobody waited."""
+        return self.future.done() and isinstance(self.future.exception(), _Stopped)
+
+
 class _Answers:
     """Answers being worked on or kept, by what was asked; shared by sessions."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="model")
-        self._futures: OrderedDict[Any, Future[Findings]] = OrderedDict()
+        self._jobs: OrderedDict[Any, _Job] = OrderedDict()
         self._lock = threading.Lock()
 
-    def ask(self, key: Any, work: Callable[[], Findings]) -> Future[Findings]:
+    @contextmanager
+    def ask(self, key: Any, work: Callable[[], Findings]) -> Iterator[_Job]:
+        """Wait for an answer inside the block; who leaves it before the end waits no more."""
         with self._lock:
-            if key not in self._futures:
-                self._futures[key] = self._pool.submit(work)
-            self._futures.move_to_end(key)
-            while len(self._futures) > _KEPT:
-                self._futures.popitem(last=False)
-            return self._futures[key]
+            job = self._jobs.get(key)
+            if job is None or job.is_stopped:
+                self._jobs[key] = job = _Job()
+                job.start(self._pool, work)
+            else:
+                job.waiting += 1
+            self._jobs.move_to_end(key)
+            while len(self._jobs) > _KEPT:
+                self._jobs.popitem(last=False)
+        try:
+            yield job
+        finally:
+            with self._lock:
+                job.waiting -= 1
 
 
 @st.cache_resource(show_spinner=False)
@@ -86,19 +131,19 @@ def _answers() -> _Answers:
 
 
 def _found(analysis: Analysis, selection: Selection, chosen: Parameters) -> Findings:
-    """Return the findings; while they are worked on, say since when, and let a new question interrupt the waiting."""
+    """Return the findings; while they are worked on, say how far; a new question, or Stop, ends the waiting and the work."""
     data = cache.database()
     key = (cache.data_key(data), data.public, analysis.name, selection, chosen)
-    future = _answers().ask(key, partial(run_analysis, data, analysis, selection, chosen))
-    place, began = st.empty(), time.monotonic()
-    while not future.done():
-        waited = time.monotonic() - began
-        if waited > 0.3:
-            # Each call lets a new choice of the reader stop this wait.
-            place.caption(f":material/hourglass_empty: Working on this question … {waited:.0f} s")
-        time.sleep(0.02 if waited < 0.3 else 0.1)
-    place.empty()
-    return future.result()
+    with _answers().ask(key, partial(run_analysis, data, analysis, selection, chosen)) as job:
+        place, began = st.empty(), time.monotonic()
+        while not job.future.done():
+            waited = time.monotonic() - began
+            if waited > 0.3:
+                # Each call lets a new choice of the reader stop this wait.
+                place.caption(f":material/hourglass_empty: {job.told or 'Working on this question …'} {waited:.0f} s")
+            time.sleep(0.005 if waited < 0.3 else 0.1)
+        place.empty()
+        return job.future.result()
 
 
 # ------------------------------------------------------------------------------------------------ bodies
@@ -109,7 +154,11 @@ def _figure(findings: Findings, name: str, *, alt: str | None = None) -> None:
 
 def _model(analysis: Analysis, findings: Findings) -> None:
     _figure(findings, analysis.name, alt=findings.headline)
-    _terms(findings.table)
+    summary = findings.tables[f"{analysis.name}.summary"].set_index("measure")["value"]
+    own = findings.tables.get(f"{analysis.name}.intervals")
+    _terms(findings.table, phi=summary.get("ar1_phi"))
+    if own is not None:
+        _deviations(own, str(findings.notes[-1]))
     st.caption("How the variance that these terms leave divides")
     _figure(findings, f"{analysis.name}.variances")
     _fit_line(findings.tables[f"{analysis.name}.summary"])
@@ -132,8 +181,8 @@ def _model(analysis: Analysis, findings: Findings) -> None:
             show_reading_table(joint, alt="Joint test of each term")
 
 
-def _terms(table: pd.DataFrame) -> None:
-    """Draw the terms with their reference levels, as a table to be read."""
+def _terms(table: pd.DataFrame, *, phi: float | None) -> None:
+    """Draw the terms with their reference levels, and how residuals go on from turn to turn, as a table to be read."""
     import pandas as pd
 
     rows = [
@@ -151,7 +200,27 @@ def _terms(table: pd.DataFrame) -> None:
         }
         for _, row in table.iterrows()
     ]
-    show_markdown_table(pd.DataFrame(rows), alt="Fixed terms of the model")
+    if phi is not None:
+        rows.append({"Term": "φ, from a turn's residual to the next (AR(1))", "b": _number(phi)})
+    show_markdown_table(pd.DataFrame(rows).fillna(""), alt="Fixed terms of the model")
+
+
+def _deviations(intervals: pd.DataFrame, note: str) -> None:
+    """Draw the intervals of what is no term: standard deviations and correlations."""
+    import pandas as pd
+
+    names = {"std_dev": "SD", "correlation": "correlation"}
+    rows = [
+        {
+            "Group": plain(row["group"]),
+            "": plain(f"{names[row['measure']]} {row['term']}".strip()),
+            "Estimate": _number(row["estimate"]),
+            "95 % interval": f"{_number(row['conf_low'])} to {_number(row['conf_high'])}",
+        }
+        for _, row in intervals[intervals["measure"] != "coefficient"].iterrows()
+    ]
+    st.caption(plain(note))
+    show_markdown_table(pd.DataFrame(rows), alt="Intervals of standard deviations")
 
 
 def _p(value: float) -> str:

@@ -146,6 +146,21 @@ def test_estimation_and_reference_level_are_settings(page):
     assert "mixed_model.reference" not in app.query_params
 
 
+def test_intervals_and_autocorrelation_are_settings_that_a_link_keeps(page):
+    app = page()
+    app.checkbox(key="mixed_model.ar1").check().run()
+    app.button_group(key="mixed_model.intervals").set_value("profile").run()
+    assert_sound(app)
+    assert app.query_params["mixed_model.ar1"] == "true"
+    assert app.query_params["mixed_model.intervals"] == "profile"
+    assert any("φ, from a turn's residual" in str(one.value) for one in app.table)
+    assert "profile likelihood" in " ".join(one.value for one in app.caption)
+    assert "Diagnostics are of the model without autocorrelated residuals" in said(app)
+    app.selectbox(key="builder.outcome").set_value("satisfaction").run()
+    assert_sound(app)
+    assert app.checkbox(key="mixed_model.ar1").disabled and not app.checkbox(key="mixed_model.ar1").value
+
+
 def test_the_printed_box_of_caveats_and_the_code_are_there(page):
     app = page()
     assert "nothing here is causal" in said(app)
