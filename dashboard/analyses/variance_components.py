@@ -210,14 +210,17 @@ def _headline(components: pd.DataFrame, fitted: Components, label: str) -> str:
         )
     first = components.iloc[:3].set_index("component")
     person = first.loc["participant"]
-    interval = format_interval(person["conf_low"], person["conf_high"], "percent")
-    lead = f"{format_percent(person['share'])} of the variance of {label} lies between participants (95 % interval {interval})"
+    ends = format_interval(person["conf_low"], person["conf_high"], "percent")
+    interval = f"95 % interval {ends}" if ends else "no interval from so few people"
+    lead = f"{format_percent(person['share'])} of the variance of {label} lies between participants ({interval})"
     rest = (
         f"{format_percent(first.loc['conversation', 'share'])} between their conversations, "
         f"{format_percent(first.loc['turn', 'share'])} from turn to turn"
     )
     if person["conf_low"] <= 0.01:
-        lead = f"Hardly any variance of {label} lies between participants ({format_percent(person['share'])}, 95 % interval {interval})"
+        lead = (
+            f"Hardly any variance of {label} lies between participants ({format_percent(person['share'])}, {interval})"
+        )
     return f"{lead}, {rest}"
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dashboard.figures.intervals import words_beside
 from dashboard.figures.template import MARKERS, OKABE_ITO, Template, blank_figure, escape, rows_height, shorten, wrap
 
 if TYPE_CHECKING:
@@ -116,10 +117,6 @@ def _dots(
         name=escape(label),
         marker={"color": color, "symbol": symbol, "size": 8, "line": {"color": template.ink, "width": 0.8}},
         cliponaxis=False,
-        customdata=list(zip(names, part["conf_low"], part["conf_high"], part[count], strict=True)),
-        hovertemplate=(
-            f"%{{customdata[0]}}, {escape(label)}: %{{x:.{decimals}f}}<br>95 % interval "
-            f"%{{customdata[1]:.{decimals}f}} to %{{customdata[2]:.{decimals}f}}<br>n = %{{customdata[3]:,.0f}}"
-            "<extra></extra>"
-        ),
+        customdata=list(zip(names, words_beside(part, count, f".{decimals}f"), strict=True)),
+        hovertemplate=(f"%{{customdata[0]}}, {escape(label)}: %{{x:.{decimals}f}}%{{customdata[1]}}<extra></extra>"),
     )

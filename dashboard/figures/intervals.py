@@ -84,11 +84,8 @@ def draw_intervals(
             text=values,
             cliponaxis=False,
             marker={"color": template.accent, "size": 9, "line": {"color": template.ground, "width": 1}},
-            customdata=list(zip(names, shown["conf_low"], shown["conf_high"], shown[count], strict=True)),
-            hovertemplate=(
-                f"%{{customdata[0]}}: %{{x:{number}}}<br>95 % interval %{{customdata[1]:{number}}} to "
-                f"%{{customdata[2]:{number}}}<br>n = %{{customdata[3]:,.0f}}<extra></extra>"
-            ),
+            customdata=list(zip(names, words_beside(shown, count, number), strict=True)),
+            hovertemplate=f"%{{customdata[0]}}: %{{x:{number}}}%{{customdata[1]}}<extra></extra>",
             showlegend=False,
         )
     )
@@ -98,6 +95,15 @@ def draw_intervals(
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.6], showgrid=False)
     value_column(figure, places, values, template)
     return figure
+
+
+def words_beside(frame: pd.DataFrame, count: str, number: str) -> list[str]:
+    """Return what a hover says beside each estimate: its interval where it has one, and n where it is known."""
+    texts = []
+    for low, high, n in zip(frame["conf_low"], frame["conf_high"], frame[count], strict=True):
+        interval = f"<br>95 % interval {low:{number}} to {high:{number}}" if low == low and high == high else ""
+        texts.append(interval + (f"<br>n = {n:,.0f}" if n == n and n > 0 else ""))
+    return texts
 
 
 def draw_counts(frame: pd.DataFrame, *, template: Template, row: str, count: str, unit: str, noun: str) -> go.Figure:

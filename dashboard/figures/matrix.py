@@ -101,11 +101,16 @@ def draw_matrix(
             text=texts,
             textfont={"size": template.small, "color": inks},
             customdata=[
-                (escape(row_labels.get(one, str(one))), names[other], number, n)
+                (
+                    escape(row_labels.get(one, str(one))),
+                    names[other],
+                    f"{number:{form}}" if number == number else "–",
+                    n,
+                )
                 for one, other, number, n in zip(frame[row], frame[across], frame[value], frame[count], strict=True)
             ],
             hovertemplate=(
-                f"%{{customdata[0]}}, %{{customdata[1]}}<br>{unit}: %{{customdata[2]:{form}}} "
+                f"%{{customdata[0]}}, %{{customdata[1]}}<br>{unit}: %{{customdata[2]}} "
                 "(n = %{customdata[3]:,.0f})<extra></extra>"
             ),
             showlegend=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dashboard.figures.intervals import words_beside
 from dashboard.figures.template import DASHES, Template, blank_figure, escape, ink_on, rows_height, shorten, wrap
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def draw_components(
     Parameters
     ----------
     frame
-        One row per outcome and component: outcome, component, share, conf_low, conf_high.
+        One row per outcome and component: outcome, component, share, conf_low, conf_high, n_observations.
     labels
         Label of each outcome; bars stand in order of first appearance.
     components
@@ -52,11 +53,8 @@ def draw_components(
                 textangle=0,
                 constraintext="none",
                 textfont={"color": ink_on(color), "size": template.small},
-                customdata=list(zip(names, part["conf_low"], part["conf_high"], strict=True)),
-                hovertemplate=(
-                    f"%{{customdata[0]}}, {component}: %{{x:.1%}}<br>95 % interval %{{customdata[1]:.1%}} to "
-                    "%{customdata[2]:.1%}<extra></extra>"
-                ),
+                customdata=list(zip(names, words_beside(part, "n_observations", ".1%"), strict=True)),
+                hovertemplate=f"%{{customdata[0]}}, {component}: %{{x:.1%}}%{{customdata[1]}}<extra></extra>",
             )
         )
     _intervals(figure, frame[frame["component"] == components[0]], outcomes, template)
