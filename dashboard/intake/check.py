@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.intake.check_queries import CHECKS, Check
+from dashboard.intake.checks import CHECKS, Check
 from dashboard.vocabulary import Refused
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _run(database: Database, check: Check) -> CheckRow:
     import duckdb
 
     try:
-        cursor = database.cursor().execute(f"select count(*), list(example)[:{_EXAMPLES + 1}] from ({check.sql})")
+        cursor = database.cursor().execute(f"select count(*), list(example)[:{_EXAMPLES + 1}] from (\n{check.sql}\n)")
         count, examples = cursor.fetchone() or (0, [])
     except duckdb.Error as error:
         raise Refused(f"The check {check.name} could not be made: {str(error).splitlines()[0]}.") from error

@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dashboard.intake import check_dataset
-from dashboard.paths import SAMPLE
+from dashboard.intake.checks import CHECKS
+from dashboard.paths import QUERIES, SAMPLE
 from dashboard.vocabulary import Refused
 
 
@@ -149,3 +150,7 @@ class TestWarnings:
     def test_of_what_a_lenient_import_let_pass(self, study, take):
         study.set("Messages", 3, "Affective", 9).sheets["Messages"].append(["T9", 1, 0, "user", "x", 0, *[None] * 9])
         assert found(take(study, lenient=True).folder) == {"unreadable": ("warning", 1), "set_aside": ("warning", 1)}
+
+
+def test_every_check_has_its_file_and_every_file_its_check():
+    assert {one.name for one in CHECKS} == {path.stem for path in (QUERIES / "checks").glob("*.sql")}

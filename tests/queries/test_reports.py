@@ -45,9 +45,9 @@ class TestEveryFile:
         # Covariates are not known beforehand: the one star, and its header says so.
         assert has_star == (path.stem == "stg_participants")
 
-    def test_orders_reports_and_nothing_else(self, path):
+    def test_orders_what_is_read_and_nothing_else(self, path):
         ordered = "order by" in final_select(path)
-        assert ordered == (path.parent.name == "reports")
+        assert ordered == (path.parent.name in {"reports", "checks"})
 
 
 @pytest.mark.parametrize("name", report_names())
