@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboard.analyses.breakdown_rows import (
+    DISRUPTED,
     BreakdownParameters,
     Breakdowns,
     few_participants,
@@ -12,11 +13,11 @@ from dashboard.analyses.breakdown_rows import (
     read_breakdowns,
     refuse_without_breakdown,
 )
-from dashboard.analyses.findings import Analysis, Drawing, Findings, Selection
+from dashboard.analyses.findings import Analysis, Checked, Claim, Drawing, Findings, Selection
 from dashboard.database import Database
 from dashboard.figures.alignment import draw_alignment
 from dashboard.stats.alignment import OFFSETS, align_events, match_events, offset_means, order_band, shuffled_means
-from dashboard.vocabulary import format_number, plural, with_interval
+from dashboard.vocabulary import TooLittleData, format_number, plural, with_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,13 +35,18 @@ def analyse(database: Database, selection: Selection, parameters: BreakdownParam
     """Average ratings around first breakdowns, beside the risk set and the order reference."""
     found = read_breakdowns(database, selection, parameters)
     refuse_without_breakdown(found)
-    aligned = alignment_rows(found)
+    own, matched = aligned_ratings(found)
+    aligned = alignment_rows(found, own, matched)
     order, n_shuffles = order_rows(found, aligned)
     headline = _headline(aligned, order, found)
     return Findings(
         name=NAME,
         headline=headline,
-        tables={NAME: aligned, f"{NAME}.order": order},
+        tables={
+            NAME: aligned,
+            f"{NAME}.order": order,
+            f"{NAME}.difference": difference_rows(own, matched, found.courses.unit[found.event_time > 0]),
+        },
         figures={
             NAME: Drawing(
                 draw=draw_alignment,
@@ -70,18 +76,32 @@ def strata(found: Breakdowns) -> np.ndarray:
     return pd.factorize(found.conversations["task"], use_na_sentinel=False)[0]
 
 
-def alignment_rows(found: Breakdowns) -> pd.DataFrame:
+def aligned_ratings(found: Breakdowns) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ratings around each event and the means of its risk set, shape (events, offsets); NaN where none is."""
+    courses, time = found.courses, found.event_time
+    return align_events(courses, time, courses.value), match_events(courses, time, courses.value, strata(found))
+
+
+def alignment_rows(found: Breakdowns, own: np.ndarray, matched: np.ndarray) -> pd.DataFrame:
     """Return the mean rating at each offset, of the conversations that break down and of their risk sets."""
     import pandas as pd
 
-    courses, time = found.courses, found.event_time
-    unit = courses.unit[time > 0]
+    unit = found.courses.unit[found.event_time > 0]
     parts = [
-        offset_means(align_events(courses, time, courses.value), unit).assign(series="breakdown"),
-        offset_means(match_events(courses, time, courses.value, strata(found)), unit).assign(series="matched"),
+        offset_means(own, unit).assign(series="breakdown"),
+        offset_means(matched, unit).assign(series="matched"),
     ]
     rows = pd.concat(parts).sort_values(["offset", "series"], kind="stable", ignore_index=True)
     return rows[["offset", "series", "mean", "conf_low", "conf_high", "n_conversations"]]
+
+
+def difference_rows(own: np.ndarray, matched: np.ndarray, unit: np.ndarray) -> pd.DataFrame:
+    """Return at each offset how far events lie above (below: negative) their risk sets, clustered by participant.
+
+    Events without a rating, or without a candidate, at an offset are left out there.
+    """
+    rows = offset_means(own - matched, unit).rename(columns={"mean": "difference"})
+    return rows[["offset", "difference", "conf_low", "conf_high", "n_conversations"]]
 
 
 def order_rows(found: Breakdowns, aligned: pd.DataFrame) -> tuple[pd.DataFrame, int]:
@@ -154,6 +174,22 @@ def _notes(found: Breakdowns, aligned: pd.DataFrame, order: pd.DataFrame, n_shuf
     return notes
 
 
+def _after_disruption(findings: Findings) -> Checked:
+    """Say how ratings on the first turn after an error or a retry differ from those of comparable turns."""
+    row = findings.tables[f"{NAME}.difference"].set_index("offset").loc[0]
+    if row["difference"] != row["difference"]:
+        raise TooLittleData("No turn after an error or a retry can be compared with turns of the same task and number.")
+    ends = [format_number(row[name], "rating").replace("-", "−") for name in ("conf_low", "conf_high")]
+    return Checked(
+        value=f"{row['difference']:+.2f} points".replace("-", "−"),
+        interval=f"{ends[0]} to {ends[1]}" if row["conf_low"] == row["conf_low"] else "",
+        basis=(
+            f"a conversation's first turn after an error or a retry, against turns of the same task and number without one so far; "
+            f"{plural(int(row['n_conversations']), 'conversation')} (definition: {DISRUPTED})"
+        ),
+    )
+
+
 ANALYSIS = Analysis(
     name=NAME,
     page="Breakdowns",
@@ -164,6 +200,7 @@ ANALYSIS = Analysis(
     tables={
         NAME: "Mean rating by turns from the first breakdown, and in comparable conversations",
         f"{NAME}.order": "What shuffled order gives at each offset, and what was seen against it",
+        f"{NAME}.difference": "Ratings around first breakdowns minus those of comparable conversations, by offset",
     },
     figures={NAME: "Ratings around the first breakdown"},
     method=(
@@ -175,5 +212,14 @@ ANALYSIS = Analysis(
         "often); the band holds 95 % of these means. A turn chosen for being low is followed by higher ones whatever happens, "
         "and conversations chosen for holding one are rated lower throughout: only what lies outside the band is more than this. "
         "Intervals: cluster-robust, with the participant as the unit."
+    ),
+    claims=(
+        Claim(
+            claim="Judgements are vulnerable to disruption when continuity fails (seen here: an error or a retry before the turn)",
+            reported="stated, no figure",
+            source="Suh et al., arXiv 2509.16437, abstract",
+            check=_after_disruption,
+            parameters=BreakdownParameters(definition=DISRUPTED),
+        ),
     ),
 )

@@ -110,6 +110,37 @@ class TestOnTheSample:
             assert table.loc[("breakdown", offset), "n_conversations"] == len(own)
             assert table.loc[("matched", offset), "mean"] == pytest.approx(np.mean(others), abs=1e-12)
 
+    def test_the_claim_on_broken_continuity_equals_a_loop(self, sample, turns):
+        """Ratings on the first turn after an error or a retry, against turns of the same task and number without one so far."""
+        claim = registry()["breakdown_alignment"].claims[0]
+        found = run_analysis(sample, registry()["breakdown_alignment"], Selection(), claim.parameters)
+        marked = sample.cursor().execute(
+            "select distinct conversation, turn from (select conversation, role = 'error' or retry = '1' as is_mark, min(turn) over "
+            "(partition by conversation order by message rows between current row and unbounded following) as turn from raw.messages) "
+            "where is_mark and turn is not null"
+        ).fetchall()  # fmt: skip
+        rated = turns[turns["value"].notna()].set_index(["conversation", "turn"])["value"].to_dict()
+        first = {}
+        for name, turn in sorted(marked):
+            if (name, turn) in rated:
+                first[name] = min(turn, first.get(name, turn))
+        task = turns.drop_duplicates("conversation").set_index("conversation")["task"]
+        differences = []
+        for name, turn in first.items():
+            others = [
+                rated[other, turn]
+                for other in task.index[task == task[name]]
+                if (other, turn) in rated and first.get(other, 10**6) > turn
+            ]
+            if others:
+                differences.append(rated[name, turn] - np.mean(others))
+        row = found.tables["breakdown_alignment.difference"].set_index("offset").loc[0]
+        assert row["difference"] == pytest.approx(np.mean(differences), abs=1e-12)
+        assert row["n_conversations"] == len(differences) > 50
+        checked = claim.check(found)
+        assert checked.value == f"{row['difference']:+.2f} points".replace("-", "−")
+        assert f"{len(differences)} conversations" in checked.basis
+
     def test_impact_equals_a_loop(self, sample, firsts):
         scores = sample.cursor().execute("select conversation, experienced_empathy from conversation_scores").df()
         both = firsts.merge(scores).dropna(subset="experienced_empathy")
