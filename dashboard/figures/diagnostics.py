@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dashboard.figures.template import OKABE_ITO, Template, blank_figure, escape, rows_height, shorten, wrap
+from dashboard.figures.values import value_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +136,9 @@ def draw_influence(frame: pd.DataFrame, *, template: Template, group: str) -> go
     )
     levels = [str(level) for level in strongest.index]
     places = {level: place for place, level in enumerate(levels)}
-    figure = blank_figure(template, height=rows_height(len(levels), template, per_row=1.7, around=6.5))
+    figure = blank_figure(
+        template, height=rows_height(len(levels), template, per_row=2.3 if template.paper else 1.7, around=6.5)
+    )
     figure.add_shape(
         type="line", x0=0, x1=0, yref="paper", y0=0, y1=1, layer="below", line={"color": template.quiet, "width": 1}
     )
@@ -158,23 +161,17 @@ def draw_influence(frame: pd.DataFrame, *, template: Template, group: str) -> go
             showlegend=False,
         )
     )
-    for row in own[emphasised].itertuples():
-        figure.add_annotation(
-            x=row.change_scaled,
-            y=places[str(row.level)],
-            text=escape(shorten(str(row.term), 30)),
-            showarrow=False,
-            xanchor="left" if row.change_scaled >= 0 else "right",
-            xshift=8 if row.change_scaled >= 0 else -8,
-            font={"size": template.small},
-        )
-    low, high = float(own["change_scaled"].min()), float(own["change_scaled"].max())
-    room = 0.45 * max(high - low, 0.2)
+    # Which coefficient moves most is said beside its row: beside its dot, long names meet the axis and the edge.
+    moved = own[emphasised]
+    texts = [wrap(escape(shorten(str(term), 34)), 18 if template.paper else 34) for term in moved["term"]]
+    value_column(figure, [places[str(level)] for level in moved["level"]], texts, template)
+    low, high = min(0.0, float(own["change_scaled"].min())), max(0.0, float(own["change_scaled"].max()))
+    room = 0.05 * max(high - low, 0.2)
     figure.update_xaxes(
         title_text=wrap(
             escape(f"Coefficient with minus without the {group}, in standard errors"), 40 if template.paper else 90
         ),
-        range=[min(low, 0) - (room if low < 0 else 0.05), max(high, 0) + (room if high > 0 else 0.05)],
+        range=[low - room, high + room],
     )
     figure.update_yaxes(
         tickvals=list(range(len(levels))),

@@ -85,7 +85,8 @@ def _hover(row: Any) -> str:
 
 
 def _value(row: Any) -> str:
-    return "reference" if row.is_reference else f"{row.estimate:.{2 if abs(row.estimate) >= 0.095 else 3}f}"
+    decimals = 2 if abs(row.estimate) >= 0.095 else 3
+    return "reference" if row.is_reference else f"{row.estimate:.{decimals}f}".replace("-", "−")
 
 
 def _zero_line(figure: Any, template: Template) -> None:
@@ -191,7 +192,7 @@ def draw_marginal_means(
     figure.update_xaxes(title_text=_title(unit, template), range=_reach(frame))
     names = [escape(shorten(str(level), 34)) for level in frame[row]]
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.6], showgrid=False)
-    value_column(figure, places, [f"{value:.2f}" for value in frame["estimate"]], template)
+    value_column(figure, places, [f"{value:.2f}".replace("-", "−") for value in frame["estimate"]], template)
     return figure
 
 

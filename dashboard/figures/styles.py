@@ -143,7 +143,7 @@ def draw_style_map(
 def _impossible(figure: go.Figure, template: Template, limits: tuple[float, float], n: int) -> None:
     import plotly.graph_objects as go
 
-    mean = np.linspace(*limits, 121)
+    mean = np.linspace(*limits, 241)
     largest = np.sqrt((mean - limits[0]) * (limits[1] - mean) * n / max(n - 1, 1))
     top = (limits[1] - limits[0]) / 2 * 1.12
     figure.add_trace(
@@ -154,19 +154,13 @@ def _impossible(figure: go.Figure, template: Template, limits: tuple[float, floa
             mode="lines",
             line={"color": template.quiet, "width": 1},
             fillcolor=template.grid,
-            fillpattern={
-                "shape": "/",
-                "fgcolor": template.quiet,
-                "bgcolor": template.grid,
-                "size": 6,
-                "solidity": 0.15,
-            },
             hoverinfo="skip",
             showlegend=False,
             xaxis="x",
             yaxis="y",
         )
     )
+    figure.add_trace(_hatching(mean, largest, top, template))
     figure.add_annotation(
         x=limits[0] + 0.03 * (limits[1] - limits[0]),
         y=top * 0.93,
@@ -178,6 +172,23 @@ def _impossible(figure: go.Figure, template: Template, limits: tuple[float, floa
         bgcolor=template.ground,
         font={"size": template.small, "color": template.ink},
     )
+
+
+def _hatching(mean: np.ndarray, largest: np.ndarray, top: float, template: Template) -> go.Scatter:
+    """Return slanted lines over what lies above ``largest``: drawn one by one, since a PDF holds patterns as a bitmap."""
+    import plotly.graph_objects as go
+
+    slope = 1.5 * top / (mean[-1] - mean[0])
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for start in np.arange(-1.5 * top, top, top / 16):
+        height = start + slope * (mean - mean[0])
+        inside = (height >= largest) & (height <= top)
+        x += [float(one) if seen else None for one, seen in zip(mean, inside, strict=True)] + [None]
+        y += [float(one) if seen else None for one, seen in zip(height, inside, strict=True)] + [None]
+    return go.Scatter(
+        x=x, y=y, mode="lines", line={"color": template.quiet, "width": 0.7}, hoverinfo="skip", showlegend=False, xaxis="x", yaxis="y"
+    )  # fmt: skip
 
 
 def _dots(frame: pd.DataFrame, column: str, row: int, template: Template) -> go.Scatter:

@@ -21,7 +21,7 @@ def value_column(
     places
         Where the rows are on the vertical axis.
     texts
-        One text per row.
+        One text per row; ``<br>`` breaks it.
     quiet
         Which of them are secondary.
     """
@@ -35,13 +35,14 @@ def value_column(
             xshift=0.9 * template.font_size,
             y=place,
             yanchor="middle",
-            text=text.replace("-", "−"),
+            text=text,
+            align="left",
             showarrow=False,
             font={"size": template.small, "color": template.quiet if quiet and quiet[index] else template.ink},
         )
         for index, (place, text) in enumerate(zip(places, texts, strict=True))
     ]
     figure.layout.annotations = (*figure.layout.annotations, *notes)
-    widest = max((len(text) for text in texts), default=0)
+    widest = max((len(line) for text in texts for line in text.split("<br>")), default=0)
     # The axis' last label reaches beyond its end by about as much as the margin holds without a column.
     figure.layout.margin.r = max(figure.layout.margin.r or 0, 1.2 * template.font_size + 0.62 * template.small * widest)

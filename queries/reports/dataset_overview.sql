@@ -11,7 +11,7 @@ with chosen as (
 ),
 
 overall as (
-    select ratings.value
+    select ratings.value, ratings.conversation, ratings.turn
     from stg_ratings as ratings
     semi join chosen using (conversation)
     where ratings.outcome = 'overall' and ratings.answer = 'rated'
@@ -32,9 +32,9 @@ measures as (
     union all
     select 5, 'rated_turns', case when (select yes from has_overall) then (select count(*) from overall) end
     union all
-    select 6, 'ground_truth_mean', avg(ground_truth) from chosen
+    select 6, 'ground_truth_mean', avg(ground_truth order by conversation) from chosen
     union all
-    select 7, 'overall_mean', (select avg(value) from overall)
+    select 7, 'overall_mean', (select avg(value order by conversation, turn) from overall)
     union all
     select 8, 'conversations_with_ground_truth', count(ground_truth) from chosen
     union all

@@ -45,7 +45,7 @@ levels as (
 ),
 
 entropies as (
-    select participant, -sum(n * ln(n / total)) / any_value(total) / ln(any_value(n_levels)) + 0.0 as entropy
+    select participant, -sum(n * ln(n / total) order by value) / any_value(total) / ln(any_value(n_levels)) + 0.0 as entropy
     from (select *, sum(n) over (partition by participant)::double as total from levels)
     group by participant
 ),
@@ -64,13 +64,17 @@ runs as (
     group by participant
 ),
 
+-- Summed in one order: threads would add them up in another each time, and the last digit would not repeat.
 described as (
     select
         participant,
         count(*) as n_turns,
         count(distinct conversation) as n_conversations,
-        avg(value) as mean,
-        case when min(value) = max(value) and count(*) > 1 then 0.0 else stddev_samp(value) end as std_dev,
+        avg(value order by conversation, turn) as mean,
+        case
+            when min(value) = max(value) and count(*) > 1 then 0.0
+            else stddev_samp(value order by conversation, turn)
+        end as std_dev,
         quantile_cont(value, 0.5) as median,
         quantile_cont(value, 0.75) - quantile_cont(value, 0.25) as iqr,
         min(value) as minimum,
@@ -79,14 +83,14 @@ described as (
         avg((value = (turns.minimum + turns.maximum) / 2)::integer)
             filter (where step is not null and n_levels % 2 = 1) as share_midpoint,
         avg((value <= low_at)::integer) as share_low,
-        sqrt(avg((next_value - value) ** 2) filter (where is_pair)) as rmssd,
+        sqrt(avg((next_value - value) ** 2 order by conversation, turn) filter (where is_pair)) as rmssd,
         case
             when count(*) filter (where is_pair) >= 3
                 and min(value) filter (where is_pair) < max(value) filter (where is_pair)
                 and min(next_value) filter (where is_pair) < max(next_value) filter (where is_pair)
-                then corr(value, next_value) filter (where is_pair)
+                then corr(value, next_value order by conversation, turn) filter (where is_pair)
         end as inertia,
-        sum(value) as total,
+        sum(value order by conversation, turn) as total,
         any_value(turns.minimum) as scale_minimum,
         any_value(turns.maximum) as scale_maximum
     from turns

@@ -279,6 +279,9 @@ def test_every_figure_of_every_analysis_can_be_printed(answers):
             if len(data_of_it) != len(figure_frame(drawing)):
                 faults.append(f"{figure_name}: its data has another number of rows when read again")
             svg = figure_bytes(drawing, "svg", Print(), provenance=described).decode()
+            pdf = figure_bytes(drawing, "pdf", Print(), provenance=described)
+            if b"/Subtype /Image" in pdf or pdf.count(b"/FontDescriptor") < 1 or b"/FontFile" not in pdf:
+                faults.append(f"{figure_name} holds a picture or no font, pdf")
             if "<image" in svg or "SYNTHETIC" not in svg.split("</metadata>")[1]:
                 faults.append(f"{figure_name} holds a picture or no mark of synthetic data")
             for width in ("single", "double"):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.analyses.findings import Selection
 from dashboard.database import connect
 from dashboard.paths import SAMPLE
 from dashboard.queries import run_query
@@ -125,3 +126,10 @@ def test_shares_at_hand_worked_edges(data):
     assert (constant["entropy"] == 0).all()
     assert constant["inertia"].isna().all()
     assert (ours["relative_std_dev"].dropna().between(0, 1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("name", ["participant_ratings", "dataset_overview"])
+def test_the_last_digit_repeats(name):
+    """Threads add up in another order each time; a sum of many would then differ in its last bits."""
+    seen = {run_query(connect(SAMPLE, public=False), name, **Selection().query_parameters()).to_csv() for _ in range(8)}
+    assert len(seen) == 1
