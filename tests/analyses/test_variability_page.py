@@ -34,10 +34,18 @@ def shaped(tmp_path_factory):
     return connect(folder, public=False)
 
 
+_found = {}
+
+
 def ask(data, name, *given, selection=None):
+    """What an analysis finds; asked once for each data folder and each way of asking, since findings are frozen."""
     one = registry()[name]
     chosen, parameters = parse_parameters(one, list(given))
-    return run_analysis(data, one, selection or chosen, parameters)
+    chosen = selection or chosen
+    key = (str(data.folder), str(data.manifest["counts"]), name, chosen, parameters)
+    if key not in _found:
+        _found[key] = run_analysis(data, one, chosen, parameters)
+    return _found[key]
 
 
 def golden(name):
@@ -136,14 +144,12 @@ class TestComponents:
         for component, planted in (("participant", 0.31), ("conversation", 0.19), ("turn", 0.50)):
             assert own.loc[component, "conf_low"] < planted < own.loc[component, "conf_high"]
 
-    def test_bootstrap_intervals_on_demand_are_seeded_and_hold_the_estimate(self, sample):
-        given = (("intervals", "bootstrap"), ("n_boot", "60"))
-        one, two = (ask(sample, "variance_components", *given).table for _ in range(2))
-        pd.testing.assert_frame_equal(one, two)
-        assert ((one["conf_low"] < one["share"]) & (one["share"] < one["conf_high"])).all()
+    def test_bootstrap_intervals_on_demand_hold_the_estimate(self, sample):
+        found = ask(sample, "variance_components", ("intervals", "bootstrap"), ("n_boot", "50")).table
+        assert ((found["conf_low"] < found["share"]) & (found["share"] < found["conf_high"])).all()
         profile = ask(sample, "variance_components").table
-        np.testing.assert_array_equal(one["share"], profile["share"])
-        assert (one["conf_low"] != profile["conf_low"]).all()
+        np.testing.assert_array_equal(found["share"], profile["share"])
+        assert (found["conf_low"] != profile["conf_low"]).all()
 
     def test_an_unknown_kind_of_interval_is_refused_with_those_that_exist(self, sample):
         with pytest.raises(Refused, match="'profile'"):
@@ -204,13 +210,14 @@ class TestReliability:
 
     def test_alpha_planted_in_the_sample_is_found(self, sample):
         # data/sample/EFFECTS.md: 0.967 in large samples; this one has some hundred complete turns.
-        table = ask(sample, "rating_reliability", ("n_boot", "200")).table
+        table = ask(sample, "rating_reliability", ("n_boot", "400")).table
         assert table.iloc[0]["estimate"] == pytest.approx(0.967, abs=0.012)
 
     def test_claims_stand_beside_the_published_figures(self, sample):
         one = registry()["rating_reliability"]
         for claim, reported in zip(one.claims, ("0.961", "0.94"), strict=True):
-            checked = claim.check(run_analysis(sample, one, Selection(), claim.parameters))
+            assert claim.parameters == one.parameters(n_boot=400)
+            checked = claim.check(ask(sample, "rating_reliability", ("n_boot", "400")))
             assert claim.reported == reported
             assert 0.8 < float(checked.value) < 1
             assert checked.interval and "with all" in checked.basis
@@ -237,20 +244,21 @@ class TestAssociations:
 
     def test_kappas_planted_in_the_sample_are_found(self, sample):
         # data/sample/EFFECTS.md, unweighted, as seen in large samples.
-        table = ask(sample, "dimension_associations", ("n_boot", "400")).tables["dimension_associations.kappa"]
+        table = ask(sample, "dimension_associations", ("n_boot", "200")).tables["dimension_associations.kappa"]
         own = table[table["weights"] == "unweighted"].set_index("dimension")
         for dimension, planted in (("affective", 0.70), ("prosocial", 0.64), ("relational", 0.535)):
             assert own.loc[dimension, "estimate"] == pytest.approx(planted, abs=0.07)
         assert own["estimate"].idxmin() == "relational"
 
     def test_importance_is_a_division(self, sample):
-        table = ask(sample, "dimension_associations", ("n_boot", "50")).tables["dimension_associations.importance"]
+        table = ask(sample, "dimension_associations", ("n_boot", "200")).tables["dimension_associations.importance"]
         assert table["share"].sum() == pytest.approx(1)
         assert (table["share"] > 0).all()
 
     def test_claims_stand_beside_the_published_figures(self, sample):
         one = registry()["dimension_associations"]
-        found = run_analysis(sample, one, Selection(), one.claims[0].parameters)
+        assert one.claims[0].parameters == one.parameters(n_boot=200)
+        found = ask(sample, "dimension_associations", ("n_boot", "200"))
         values = [claim.check(found).value for claim in one.claims]
         assert 0.4 < float(values[1]) < float(values[0]) < 0.8
         assert values[2].count("/") == 2
