@@ -57,6 +57,10 @@ def analyse(database: Database, selection: Selection, parameters: ImpactParamete
             "Take a filter away, or choose another definition at the top of the page."
         )
     values = outcome_values(found)
+    if not values:
+        raise NotInThisData(
+            "what a breakdown could have cost: no answer after a conversation, and no conversation with a second rated turn."
+        )
     effects = effect_rows(found, values)
     within = within_rows(found, values)
     main = effects[effects["contrast"] == parameters.contrast].reset_index(drop=True)
