@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboard.figures.template import escape, wrap
+from dashboard.figures.template import end_words, wrap
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -44,12 +44,15 @@ def scale_axis(
     texts = [f"{tick:g}" for tick in ticks]
     for index, word in ((0, ends[0]), (-1, ends[1])):
         if word:
-            texts[index] = f"{texts[index]}<br>{escape(word)}" if axis == "x" else f"{escape(word)} {texts[index]}"
+            texts[index] = (
+                f"{texts[index]}<br>{end_words(word)}" if axis == "x" else f"{end_words(word)} {texts[index]}"
+            )
     name = f"{axis}axis{panel if panel > 1 else ''}"
     figure.layout[name].update(
         title_text=wrap(title) if axis == "x" else title,
         tickvals=ticks,
         ticktext=texts,
+        tickangle=0,
         range=[low - room, high + room],
     )
 

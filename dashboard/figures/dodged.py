@@ -68,7 +68,7 @@ def draw_dodged_intervals(
     figure.update_xaxes(title_text=title, range=list(axis_range or _limits(frame, estimate)))
     figure.update_yaxes(
         tickvals=list(range(len(rows))),
-        ticktext=[escape(shorten(str(one), 34)) for one in rows],
+        ticktext=[escape(shorten(str(one), template.label_length)) for one in rows],
         range=[len(rows) - 0.45, -0.55],
         showgrid=False,
     )

@@ -56,7 +56,7 @@ def draw_dumbbell(
     low = (shown[start] + shown["conf_low"]).clip(lower=axis_range[0]).tolist()
     high = (shown[start] + shown["conf_high"]).clip(upper=axis_range[1]).tolist()
     _lines(figure, places, low, high, color=template.accent, width=6, opacity=0.4, name="95 % interval of the gap")
-    labels = [escape(shorten(str(one), 34)) for one in shown[row]]
+    labels = [escape(shorten(str(one), template.label_length)) for one in shown[row]]
     hover = list(zip(labels, shown[difference], shown["conf_low"], shown["conf_high"], shown[count], strict=True))
     text = (
         "%{customdata[0]}<br>%{fullData.name}: %{x:.1f}<br>difference %{customdata[1]:+.1f}, 95 % interval "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dashboard.figures.template import Template, blank_figure, escape, rows_height, shorten, wrap
+from dashboard.figures.template import Template, blank_figure, end_words, escape, rows_height, shorten, wrap
 from dashboard.figures.values import value_column
 
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def draw_intervals(
     shown = frame[frame[estimate].notna()]
     places = list(range(len(shown)))
     number = ".0%" if percent else ".2f"
-    figure = blank_figure(template, height=rows_height(len(shown), template, per_row=2.1, around=6.5))
+    title = wrap(escape(unit), template.line_length)
+    # The shortest figures would otherwise lose their rows to a title of several lines.
+    around = max(6.5, 6.6 + 1.4 * title.count("<br>"))
+    figure = blank_figure(template, height=rows_height(len(shown), template, per_row=2.1, around=around))
     if zero:
         figure.add_vline(x=0, line={"color": template.ink, "width": 1})
     for place, low, high in zip(places, shown["conf_low"], shown["conf_high"], strict=True):
@@ -74,7 +77,7 @@ def draw_intervals(
             at_row = [value, *shown.iloc[place][[estimate, "conf_low", "conf_high"]].dropna()]
             room = {"right": (high - max(at_row)) / (high - low), "left": (min(at_row) - low) / (high - low)}
             _mark_reported(figure, place, value, template, percent=percent, room=room)
-    names = [escape(shorten(labels.get(level, str(level)), 34)) for level in shown[row]]
+    names = [escape(shorten(labels.get(level, str(level)), template.label_length)) for level in shown[row]]
     values = [f"{100 * value:.0f} %" if percent else f"{value:.2f}".replace("-", "−") for value in shown[estimate]]
     figure.add_trace(
         go.Scatter(
@@ -89,9 +92,7 @@ def draw_intervals(
             showlegend=False,
         )
     )
-    figure.update_xaxes(
-        title_text=wrap(escape(unit), template.line_length), range=axis_range, tickformat=".0%" if percent else None
-    )
+    figure.update_xaxes(title_text=title, range=axis_range, tickformat=".0%" if percent else None)
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(shown) - 0.4, -0.6], showgrid=False)
     value_column(figure, places, values, template)
     return figure
@@ -121,7 +122,7 @@ def draw_counts(frame: pd.DataFrame, *, template: Template, row: str, count: str
     import plotly.graph_objects as go
 
     places = list(range(len(frame)))
-    names = [escape(shorten(str(level), 34)) for level in frame[row]]
+    names = [escape(shorten(str(level), template.label_length)) for level in frame[row]]
     figure = blank_figure(template, height=rows_height(len(frame), template, per_row=2.0, around=5.5))
     figure.add_trace(
         go.Bar(
@@ -182,6 +183,7 @@ def draw_histogram(
         range=[low, high],
         tickvals=ticks,
         ticktext=_end_labels(ticks, ends) if ticks else None,
+        tickangle=0,
         showgrid=False,
     )
     figure.update_yaxes(title_text=noun.capitalize(), rangemode="tozero", dtick=_whole_step(float(frame["n"].max())))
@@ -197,7 +199,7 @@ def _end_labels(ticks: list[float], ends: tuple[str | None, str | None]) -> list
     texts = [f"{tick:g}" for tick in ticks]
     for index, word in ((0, ends[0]), (-1, ends[1])):
         if word:
-            texts[index] += f"<br>{escape(word)}"
+            texts[index] += f"<br>{end_words(word)}"
     return texts
 
 

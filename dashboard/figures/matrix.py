@@ -132,7 +132,8 @@ def draw_matrix(
         _title_below(figure, across_title, template)
     figure.update_yaxes(
         tickvals=list(range(len(rows))),
-        ticktext=[escape(shorten(row_labels.get(one, str(one)), 30)) for one in rows],
+        # Many columns need the room that long names would take.
+        ticktext=[escape(shorten(row_labels.get(one, str(one)), 30 if len(columns) < 9 else 20)) for one in rows],
         range=[len(rows) - 0.5, -0.5],
         showgrid=False,
     )

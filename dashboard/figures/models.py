@@ -58,7 +58,7 @@ def draw_forest(
     )
     texts = [_value(row) for row in frame.itertuples()]
     value_column(figure, places, texts, template, quiet=list(frame["is_reference"]))
-    names = [escape(shorten(str(text), 38)) for text in frame[label]]
+    names = [escape(shorten(str(text), template.label_length + 4)) for text in frame[label]]
     figure.update_xaxes(title_text=_title(unit, template), range=_reach(frame, 0.0))
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.7], showgrid=False)
     return figure
@@ -190,7 +190,7 @@ def draw_marginal_means(
         )
     )
     figure.update_xaxes(title_text=_title(unit, template), range=_reach(frame))
-    names = [escape(shorten(str(level), 34)) for level in frame[row]]
+    names = [escape(shorten(str(level), template.label_length)) for level in frame[row]]
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(frame) - 0.4, -0.6], showgrid=False)
     value_column(figure, places, [f"{value:.2f}".replace("-", "−") for value in frame["estimate"]], template)
     return figure

@@ -37,7 +37,7 @@ def draw_parts(
     import plotly.graph_objects as go
 
     figure = blank_figure(template, height=rows_height(len(frame), template, per_row=2.3, around=8))
-    names = [escape(shorten(str(one), 34)) for one in frame[row]]
+    names = [escape(shorten(str(one), template.label_length)) for one in frame[row]]
     for column, (label, color) in parts.items():
         shares = frame[column].fillna(0.0)
         figure.add_trace(

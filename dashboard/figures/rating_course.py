@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboard.figures.breakdowns import shown_turns
-from dashboard.figures.template import Template, blank_figure, diverging, escape, wrap
+from dashboard.figures.template import Template, blank_figure, diverging, end_words, escape, wrap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def draw_rating_course(
 
 def _tick(value: float, limits: tuple[float, float], ends: tuple[str | None, str | None]) -> str:
     word = ends[limits.index(value)] if value in limits else None
-    return f"{value:g} {escape(word)}" if word else f"{value:g}"
+    return f"{value:g} {end_words(word)}" if word else f"{value:g}"
 
 
 def _line(figure: go.Figure, frame: pd.DataFrame, template: Template) -> None:

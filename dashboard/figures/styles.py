@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dashboard.figures.axes import scale_axis, stack_panels
-from dashboard.figures.template import Template, blank_figure, escape
+from dashboard.figures.template import Template, blank_figure, end_words, escape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def draw_level_use(
         )
     texts = [f"{level:g}" for level in levels]
     for index, word in ((0, ends[0]), (-1, ends[1])):
-        texts[index] = f"{escape(word)} {texts[index]}" if word else texts[index]
+        texts[index] = f"{end_words(word)} {texts[index]}" if word else texts[index]
     binned = "" if n_places == n_people else f" in {n_places} groups"
     figure.update_layout(bargap=0, barmode="overlay")
     figure.update_xaxes(

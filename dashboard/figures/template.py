@@ -85,6 +85,11 @@ class Template:
         """Characters that a title of an axis holds before it wraps."""
         return 36 if self.paper else 70
 
+    @property
+    def label_length(self) -> int:
+        """Characters of a row's label before it is shortened: the rest of a paper's column must hold the figure."""
+        return 28 if self.paper and (self.width or 1000) < 450 else 34
+
     def visible(self, color: str) -> str:
         """Return a colour for lines and small marks: deep ones are lightened on a dark ground, pale ones darkened on a light."""
         if self.dark:
@@ -151,6 +156,11 @@ def wrap(text: str, width: int = 34) -> str:
     return "<br>".join(lines)
 
 
+def end_words(text: str) -> str:
+    """Return the words of a scale's end for beside or below its number: escaped, in short lines."""
+    return wrap(escape(shorten(text, 32)), 20)
+
+
 def blank_figure(template: Template, *, height: float) -> go.Figure:
     """Return an empty figure with the template's type, grounds and axes; ``height`` in px."""
     import plotly.graph_objects as go
@@ -213,8 +223,11 @@ def synthetic_mark(template: Template) -> dict[str, Any]:
 
 
 def rows_height(n_rows: int, template: Template, *, per_row: float = 2.1, around: float = 6) -> float:
-    """Return the height in px of a figure with one row per item; both measures in units of the font size."""
-    return (n_rows * per_row + around) * template.font_size
+    """Return the height in px of a figure with one row per item; both measures in units of the font size.
+
+    Below a height of about six lines Plotly lets the axis' title run into the figure.
+    """
+    return (max(n_rows * per_row, 6.2) + around) * template.font_size
 
 
 def category_colors(levels: Sequence[str]) -> dict[str, str]:

@@ -19,7 +19,8 @@ import pytest
 from PIL import Image
 
 from dashboard.analyses import registry
-from dashboard.analyses.findings import Drawing, Selection
+from dashboard.analyses.findings import Drawing, Selection, run_analysis
+from dashboard.database import connect
 from dashboard.export import browser
 from dashboard.export.figure_data import figure_data_bytes, figure_frame
 from dashboard.export.figures import FIGURE_FORMATS, VENUES, Print, draw_for_print, figure_bytes, read_print
@@ -295,6 +296,23 @@ def test_every_figure_of_every_analysis_can_be_printed(answers):
                 if touches_the_edge(figure_bytes(drawing, "png", how, provenance=described)):
                     faults.append(f"{figure_name} is cut at its edge, {width}")
     assert found
+    assert not faults
+
+
+def test_figures_of_long_and_nasty_names_are_not_cut(nasty_folder):
+    """Labels of any script and length, markup among them: shown or shortened, never cut at the edge."""
+    data = connect(nasty_folder, public=False)
+    faults, n_drawn = [], 0
+    for one in registry().values():
+        try:
+            findings = run_analysis(data, one, Selection(), one.parameters()) if one.figures else None
+        except Refused:
+            continue
+        for name, drawing in (findings.figures if findings else {}).items():
+            n_drawn += 1
+            if touches_the_edge(figure_bytes(drawing, "png", Print(dpi=96), provenance=provenance())):
+                faults.append(name)
+    assert n_drawn > 20
     assert not faults
 
 
