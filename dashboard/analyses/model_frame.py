@@ -319,6 +319,11 @@ def default_random_part(rows: pd.DataFrame) -> str:
         return "(1 | participant)"
     if 1 < n_conversations < n:
         return "(1 | conversation)"
+    if not n_participants and n_conversations == n:
+        raise NotInThisData(
+            "participants, nor several ratings in a conversation. A mixed model needs rows that share a person or a "
+            "conversation; here each stands alone."
+        )
     raise TooLittleData(
         f"{plural(n, 'rated row')} of {plural(n_participants, 'participant')} cannot carry a mixed model: it needs several "
         "groups with several rows. Take a filter away, or reset them all."

@@ -23,7 +23,7 @@ from dashboard.analyses.model_questions import (
     without_lost_terms,
 )
 from dashboard.intake.sample_effects import Observed
-from dashboard.vocabulary import Refused, TooLittleData
+from dashboard.vocabulary import NotInThisData, Refused, TooLittleData
 
 EVERYTHING = Selection()
 NESTED = "(1 | participant/conversation)"
@@ -458,3 +458,11 @@ class TestFormAndFormula:
         for formula in questions.values():
             assert model_data(sample, EVERYTHING, formula).frame.shape[0] > 0
             run_analysis(sample, one, EVERYTHING, one.parameters(formula=formula))
+
+
+def test_ratings_that_stand_alone_are_not_in_this_data(given):
+    """One rating a conversation and nobody known: nothing groups the rows."""
+    opened = given([{"conversation": f"c{place}", "overall": 1 + place % 5} for place in range(30)])
+    one = registry()["mixed_model"]
+    with pytest.raises(NotInThisData, match="each stands alone"):
+        run_analysis(opened, one, EVERYTHING, one.parameters())
