@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
+# More people than this are counted in the cells of a grid: so many dots are neither read nor drawn in time.
+DOTS = 2_000
+_WIDE, _TALL = 64, 32
+
+
 def shade(share: float, template: Template) -> str:
     """Return a blue whose depth grows with a share from 0 to 1; the ground itself at 0."""
     light, deep = ((22, 32, 46), (120, 205, 250)) if template.dark else ((244, 247, 250), (0, 62, 110))
@@ -117,7 +122,7 @@ def draw_style_map(
     ends: tuple[str | None, str | None],
     typical_n: int,
 ) -> go.Figure:
-    """Draw SD and relative SD against the mean, one dot per person.
+    """Draw SD and relative SD against the mean, one dot per person; of very many, how many lie in each cell of a grid.
 
     Above, what no ratings on this scale can reach is hatched: the largest SD at each mean, for ``typical_n`` ratings.
 
@@ -129,9 +134,18 @@ def draw_style_map(
     figure = blank_figure(template, height=36 * template.font_size)
     stack_panels(figure, (1.2, 1.0))
     _impossible(figure, template, limits, typical_n)
-    for column, row in (("std_dev", 1), ("relative_std_dev", 2)):
-        figure.add_trace(_dots(frame, column, row, template))
     top = (limits[1] - limits[0]) / 2 * 1.12
+    panels = {"std_dev": (1, top), "relative_std_dev": (2, 1.0)}
+    if len(frame) <= DOTS:
+        for column, (row, _) in panels.items():
+            figure.add_trace(_dots(frame[frame[column].notna()], column, row, template))
+    else:
+        counted = {column: _count_cells(frame, column, (limits, height)) for column, (_, height) in panels.items()}
+        most = max(int(counts.max()) for counts in counted.values())
+        for column, (row, height) in panels.items():
+            figure.add_trace(_cells(counted[column], most, row, (limits, height), template))
+        figure.update_layout(barmode="overlay", bargap=0)
+        _name_ends(figure, most, template)
     layout = figure.layout
     layout.yaxis.update(title_text="SD", range=[-0.06 * top, top])
     layout.yaxis2.update(title_text="Relative SD", range=[-0.06, 1.08], tickvals=[0, 0.5, 1])
@@ -183,27 +197,29 @@ def _hatching(mean: np.ndarray, largest: np.ndarray, top: float, template: Templ
     y: list[float | None] = []
     for start in np.arange(-1.5 * top, top, top / 16):
         height = start + slope * (mean - mean[0])
-        inside = (height >= largest) & (height <= top)
-        x += [float(one) if seen else None for one, seen in zip(mean, inside, strict=True)] + [None]
-        y += [float(one) if seen else None for one, seen in zip(height, inside, strict=True)] + [None]
+        inside = np.r_[False, (height >= largest) & (height <= top), False]
+        # Straight pieces: their ends are all that is needed.
+        first, last = np.flatnonzero(~inside[:-1] & inside[1:]), np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
+        for one, other in zip(first, last, strict=True):
+            x += [float(mean[one]), float(mean[other]), None]
+            y += [float(height[one]), float(height[other]), None]
     return go.Scatter(
         x=x, y=y, mode="lines", line={"color": template.quiet, "width": 0.7}, hoverinfo="skip", showlegend=False, xaxis="x", yaxis="y"
     )  # fmt: skip
 
 
-def _dots(frame: pd.DataFrame, column: str, row: int, template: Template) -> go.Scatter:
+def _dots(known: pd.DataFrame, column: str, row: int, template: Template) -> go.Scatter:
     import plotly.graph_objects as go
 
-    known = frame[frame[column].notna()]
-    many = len(known) > 1000
+    many = len(known) > 500
     return go.Scatter(
         x=known["mean"],
         y=known[column],
         mode="markers",
         marker={
             "color": template.accent,
-            "size": 2.5 if many else 5,
-            "opacity": 0.35 if many else 0.75,
+            "size": 3 if many else 5,
+            "opacity": 0.5 if many else 0.75,
             "line": {"width": 0 if many else 0.5, "color": template.ground},
         },
         customdata=list(zip([escape(name) for name in known["participant"]], known["n_turns"], strict=True)),
@@ -212,3 +228,62 @@ def _dots(frame: pd.DataFrame, column: str, row: int, template: Template) -> go.
         xaxis="x" if row == 1 else "x2",
         yaxis="y" if row == 1 else "y2",
     )
+
+
+def _count_cells(frame: pd.DataFrame, column: str, extent: tuple[tuple[float, float], float]) -> np.ndarray:
+    """Return how many people lie in each cell of a grid of means and spreads, shape (64, 32)."""
+    (low, high), top = extent
+    known = frame[frame[column].notna()]
+    x = np.clip(((known["mean"].to_numpy() - low) / (high - low) * _WIDE).astype(int), 0, _WIDE - 1)
+    y = np.clip((known[column].to_numpy() / top * _TALL).astype(int), 0, _TALL - 1)
+    return np.bincount(x * _TALL + y, minlength=_WIDE * _TALL).reshape(_WIDE, _TALL)
+
+
+def _depth(n: int, most: int, template: Template) -> str:
+    """Return the shade of a cell with n people: a single one has to be seen, too."""
+    return shade(0.08 + 0.92 * n / most, template)
+
+
+def _cells(
+    counts: np.ndarray, most: int, row: int, extent: tuple[tuple[float, float], float], template: Template
+) -> go.Bar:
+    """Return the cells that hold people as bars, darker where there are more."""
+    import plotly.graph_objects as go
+
+    (low, high), top = extent
+    wide, tall = (high - low) / _WIDE, top / _TALL
+    across, up = np.nonzero(counts)
+    found = counts[across, up]
+    return go.Bar(
+        x=low + (across + 0.5) * wide,
+        y=np.full(len(found), tall),
+        base=up * tall,
+        width=wide,
+        marker={"color": [_depth(n, most, template) for n in found], "line": {"width": 0}},
+        customdata=np.column_stack([low + across * wide, low + (across + 1) * wide, up * tall, found])
+        .round(4)
+        .tolist(),
+        hovertemplate=(
+            "mean %{customdata[0]:.2f} to %{customdata[1]:.2f}, spread from %{customdata[2]:.2f}<br>"
+            "%{customdata[3]:,.0f} participants<extra></extra>"
+        ),
+        showlegend=False,
+        xaxis="x" if row == 1 else "x2",
+        yaxis="y" if row == 1 else "y2",
+    )
+
+
+def _name_ends(figure: go.Figure, most: int, template: Template) -> None:
+    """Name the lightest and the darkest cell in the legend."""
+    import plotly.graph_objects as go
+
+    for n, name in ((1, "1 participant"), (most, f"{most:,} participants")):
+        figure.add_trace(
+            go.Scatter(
+                x=[None],
+                y=[None],
+                mode="markers",
+                marker={"symbol": "square", "size": 10, "color": _depth(n, most, template)},
+                name=name,
+            )
+        )
