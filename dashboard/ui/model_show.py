@@ -153,10 +153,13 @@ def _figure(findings: Findings, name: str, *, alt: str | None = None) -> None:
 
 
 def _model(analysis: Analysis, findings: Findings) -> None:
-    _figure(findings, analysis.name, alt=findings.headline)
+    # The table is sent before the figure that stands above it: drawing takes longer than fitting.
+    above = st.container()
     summary = findings.tables[f"{analysis.name}.summary"].set_index("measure")["value"]
     own = findings.tables.get(f"{analysis.name}.intervals")
     _terms(findings.table, phi=summary.get("ar1_phi"))
+    with above:
+        _figure(findings, analysis.name, alt=findings.headline)
     if own is not None:
         _deviations(own, str(findings.notes[-1]))
     st.caption("How the variance that these terms leave divides")
