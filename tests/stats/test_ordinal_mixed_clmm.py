@@ -13,7 +13,7 @@ FITS = pd.read_csv(REFERENCE / "ordinal_clmm.csv")
 DATA = pd.read_csv(REFERENCE / "ordinal_clmm_data.csv.gz")
 
 
-@pytest.mark.parametrize("row", FITS.itertuples(), ids=lambda row: f"{row.seed} {row.model}")
+@pytest.mark.parametrize("row", list(FITS.itertuples()), ids=lambda row: f"{row.seed} {row.model}")
 def test_it_is_clmms_or_a_little_better(row):
     rows = DATA[DATA["seed"] == row.seed]
     fit = fit_cumulative_logit(
