@@ -1,7 +1,8 @@
 -- One row per conversation with what was wanted before, rated during and answered after.
 -- key: conversation
 -- experienced_empathy and satisfaction average the conversation's answered items. ground_truth averages turn means, each over
--- the dimensions that carry a number; ground_truth_complete only over turns on which every dimension carries one.
+-- the dimensions that carry a number; ground_truth_complete only over turns on which every dimension carries one. Summed in
+-- the order of turns: threads would add them up in another each time, and the last digit would not repeat.
 with turns as (
     select
         ratings.conversation,
@@ -16,8 +17,8 @@ with turns as (
 truth as (
     select
         conversation,
-        avg(turn_mean) as ground_truth,
-        avg(turn_mean) filter (where is_complete) as ground_truth_complete
+        avg(turn_mean order by turn) as ground_truth,
+        avg(turn_mean order by turn) filter (where is_complete) as ground_truth_complete
     from turns
     group by conversation
 ),

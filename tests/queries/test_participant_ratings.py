@@ -128,7 +128,7 @@ def test_shares_at_hand_worked_edges(data):
     assert (ours["relative_std_dev"].dropna().between(0, 1 + 1e-12)).all()
 
 
-@pytest.mark.parametrize("name", ["participant_ratings", "dataset_overview"])
+@pytest.mark.parametrize("name", ["participant_ratings", "dataset_overview", "ground_truth"])
 def test_the_last_digit_repeats(name):
     """Threads add up in another order each time; a sum of many would then differ in its last bits."""
     seen = {run_query(connect(SAMPLE, public=False), name, **Selection().query_parameters()).to_csv() for _ in range(8)}
