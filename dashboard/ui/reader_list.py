@@ -8,23 +8,31 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from dashboard.analyses import analysis
 from dashboard.analyses.findings import Findings, Selection
 from dashboard.transcripts import MOST_CONVERSATIONS, conversations_jsonl, convokit_corpus, read_conversations
-from dashboard.ui import cache, panels
+from dashboard.ui import address, cache, panels
 from dashboard.ui.reader_state import choose, redraw_if_chosen
-from dashboard.ui.tables import LAZY_ROWS
 from dashboard.vocabulary import column, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLE = "reader.list"
+MOST_ROWS, PAGE_ROWS = 5_000, 1_000
+_FIRST, _LISTED = "reader.list_from", "reader.listed"
 _COUNTED = ("turns", "n_rated", "lowest_turn", "drop_turn", "breakdowns", "desired_empathy")
 
 
 def show_list(findings: Findings, selection: Selection) -> None:
     """Draw the list; a click opens a conversation below."""
-    frame = findings.table
+    asked = (selection, address.parameters(analysis("conversations")))
+    if st.session_state.get(_LISTED) != asked:
+        # Another list begins at its first row.
+        st.session_state[_LISTED], st.session_state[_FIRST] = asked, 0
+    everything = findings.table
+    everyone = everything["conversation"].tolist()
+    frame = _window(everything)
     ids = frame["conversation"].tolist()
 
     def follow() -> None:
@@ -38,7 +46,6 @@ def show_list(findings: Findings, selection: Selection) -> None:
         column_config=_columns(frame),
         hide_index=True,
         height="auto" if len(frame) <= 8 else 318,
-        lazy=True if len(frame) > LAZY_ROWS else None,
         key=TABLE,
         on_select=follow,
         selection_mode=["single-row", "single-cell"],
@@ -53,8 +60,32 @@ def show_list(findings: Findings, selection: Selection) -> None:
             on_change=_open_typed,
             help="Or click a cell of the list.",
         )
-        _save(ids, selection)
+        _save(everyone, selection)
+        _pages(len(everything))
     redraw_if_chosen()
+
+
+def _window(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the part of a long list that is shown: rows that can be chosen are all sent to the browser."""
+    if len(frame) <= MOST_ROWS:
+        return frame
+    first = min(st.session_state.get(_FIRST, 0), (len(frame) - 1) // PAGE_ROWS * PAGE_ROWS)
+    return frame.iloc[first : first + PAGE_ROWS]
+
+
+def _pages(n_rows: int) -> None:
+    """Draw the steps through a list that is too long to be sent whole."""
+    if n_rows <= MOST_ROWS:
+        return
+    first = min(st.session_state.get(_FIRST, 0), (n_rows - 1) // PAGE_ROWS * PAGE_ROWS)
+    for label, target in (("Earlier rows", first - PAGE_ROWS), ("Later rows", first + PAGE_ROWS)):
+        st.button(label, key=f"list.{label}", disabled=not 0 <= target < n_rows, on_click=_show_from, args=(target,))
+    last = min(n_rows, first + PAGE_ROWS)
+    st.caption(f"Rows {first + 1:,}–{last:,} of {n_rows:,} in the order above; a heading sorts these.", width="content")
+
+
+def _show_from(first: int) -> None:
+    st.session_state[_FIRST] = first
 
 
 def _open_typed() -> None:

@@ -183,6 +183,26 @@ def test_what_is_listed_is_what_is_saved(read, given):
     assert b'"a"' in _jsonl(["a"], Selection(min_rated_turns=1))
 
 
+def test_a_list_too_long_to_be_sent_whole_is_paged(read, monkeypatch):
+    from dashboard.ui import reader_list
+
+    monkeypatch.setattr(reader_list, "MOST_ROWS", 100)
+    monkeypatch.setattr(reader_list, "PAGE_ROWS", 300)
+    app = read(conversation="C0131")
+    listed = app.dataframe[0].value
+    assert listed["conversation"].tolist() == [f"C{n:04}" for n in range(1, 301)]
+    assert app.button(key="list.Earlier rows").disabled
+    press(app, "list.Later rows")
+    press(app, "list.Later rows")
+    assert app.dataframe[0].value["conversation"].tolist() == [f"C{n:04}" for n in range(601, 673)]
+    assert app.button(key="list.Later rows").disabled
+    assert any("Rows 601–672 of 672" in one.value for one in app.caption)
+    # Another order begins at its first row.
+    sound(app.selectbox(key="conversations.order").set_value("lowest rating").run())
+    assert app.dataframe[0].value["lowest"].tolist() == [1.0] * 15 + app.dataframe[0].value["lowest"].tolist()[15:]
+    assert app.button(key="list.Earlier rows").disabled
+
+
 def test_an_empty_list_says_so_and_the_reader_stays(read):
     app = read(conversations__turns_at_least="99", conversation="C0003")
     assert any("is left by the filters of this list" in one.value for one in app.info)
