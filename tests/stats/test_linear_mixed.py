@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.stats.formula import design, parse_formula
 from dashboard.stats.linear_mixed import fit_linear_mixed, refit
+from dashboard.stats.linear_mixed_deviance import Deviance
+from dashboard.stats.linear_mixed_moments import moments_of_design
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "linear_mixed"
 
@@ -182,14 +185,35 @@ def test_a_singular_slope_covariance_lands_on_a_correlation_of_one():
     assert any("±1" in note for note in fit.notes)
 
 
-def test_insteval_with_three_crossed_factors_is_as_in_lme4():
-    data = reference("lme4_InstEval.csv.gz")
-    data["service"] = data["service"].astype(str)
-    fit = fit_linear_mixed(data, "y ~ service + (1 | s) + (1 | d) + (1 | dept)", reml=False)
-    # lme4 1.1-31
-    assert fit.deviance == pytest.approx(237721.7688, abs=1e-4)
-    assert fit.n_groups == {"s": 2972, "d": 1128, "dept": 14}
-    assert fit.n_observations == 73_421
+class TestInstEval:
+    """Three crossed factors, 73,421 rows: the whole search is in tests/bench/bench_linear_mixed.py, as it takes a while."""
+
+    FORMULA = "y ~ service + (1 | s) + (1 | d) + (1 | dept)"
+
+    @pytest.fixture
+    def data(self):
+        data = reference("lme4_InstEval.csv.gz")
+        return data.assign(service=data["service"].astype(str))
+
+    def test_the_deviance_at_lme4s_estimates_is_its_deviance_and_flat(self, data):
+        moments = moments_of_design(design(data, parse_formula(self.FORMULA)))
+        function = Deviance(moments, reml=False)
+        # lme4 1.1-31: getME(m, "theta")
+        theta = {"s": 0.2764583115841, "d": 0.4373551751448, "dept": 0.0666834168384}
+        value, gradient = function.evaluate(np.array([theta[factor.label] for factor in function.factors]))
+        assert value == pytest.approx(237721.7688, abs=1e-4)
+        # the curvature is some 1e5: a gradient of 1 is an estimate off by 1e-5
+        assert np.abs(gradient).max() < 1
+        assert {factor.label: factor.n_groups for factor in function.factors} == {"s": 2972, "d": 1128, "dept": 14}
+        assert moments.n == 73_421
+
+    def test_the_fit_of_its_first_400_students_is_lme4s(self, data):
+        fit = fit_linear_mixed(data[data["s"].astype(int) <= 400], self.FORMULA, reml=False)
+        # lme4 1.1-31, optimizer nloptwrap with tolerances of 1e-10
+        assert fit.deviance == pytest.approx(34607.828031587, abs=1e-6)
+        assert fit.n_groups == {"s": 400, "d": 1037, "dept": 14}
+        ratio = fit.variances.set_index("group")["std_dev"] / fit.sigma
+        assert ratio[["d", "s", "dept"]].tolist() == pytest.approx([0.423871, 0.292124, 0.058427], abs=1e-5)
 
 
 def test_ml_and_reml_refits_are_the_direct_fits(sleepstudy):
