@@ -14,7 +14,7 @@ import numpy as np
 from dashboard.stats.threads import one_thread
 
 _STARTS = ((0.4, 0.4), (0.02, 0.02))
-# Both starts stop this close to the optimum; Newton's steps do the rest.
+# Two searches that end this close have the same optimum.
 _CLOSE = 1e-5
 # More people than this are searched from where so many evenly spaced ones have their optimum.
 _PEOPLE = 500
@@ -46,6 +46,16 @@ class Optimum:
     coefficients: np.ndarray
     problem: str = ""
     curvature: np.ndarray | None = None
+
+
+def _newton(slope: np.ndarray, bend: np.ndarray, free: np.ndarray, farthest: float) -> np.ndarray:
+    """Return a step downhill: Newton's, as if the deviance bent upwards everywhere, no farther than allowed."""
+    step = np.zeros(len(slope))
+    values, vectors = np.linalg.eigh(bend[np.ix_(free, free)])
+    strength = np.maximum(np.abs(values), 1e-10 * max(1.0, float(np.abs(values).max(initial=0.0))))
+    step[free] = -vectors @ ((vectors.T @ slope[free]) / strength)
+    reach = float(np.abs(step).max(initial=0.0))
+    return step * (farthest / reach) if reach > farthest else step
 
 
 class NestedIntercepts:
@@ -176,12 +186,17 @@ class NestedIntercepts:
             if len(self.starts) > 4 * _PEOPLE:
                 part = self._some_people().minimise()
                 starts = _STARTS if part.problem else (tuple(part.ratios),)
-            ends = [self._search(start) for start in starts]
-            if abs(ends[0][0] - ends[-1][0]) > _CLOSE:
-                ends = [self._search(start, exact=True) for start in starts]
-            found = [self._polish(ratios) for _, ratios in ends[: 1 if abs(ends[0][0] - ends[-1][0]) < _CLOSE else 2]]
-            values = [self.deviance(*ratios) for ratios, _ in found]
-            return self._optimum(*found[int(np.argmin(values))], agreed=max(values) - min(values) < 1e-3)
+            ends = [self._polish(np.array(start)) for start in starts]
+            values = [self.deviance(*ratios) for ratios, _ in ends]
+            first = self._optimum(*ends[int(np.argmin(values))], agreed=max(values) - min(values) < 1e-3)
+            return first if not first.problem else self._from_afar()
+
+    def _from_afar(self) -> Optimum:
+        """Find the optimum by a search that is slower to start and harder to mislead."""
+        ends = [self._search(start) for start in _STARTS]
+        found = [self._polish(ratios) for _, ratios in ends[: 1 if abs(ends[0][0] - ends[-1][0]) < _CLOSE else 2]]
+        values = [self.deviance(*ratios) for ratios, _ in found]
+        return self._optimum(*found[int(np.argmin(values))], agreed=max(values) - min(values) < 1e-3)
 
     def _optimum(self, ratios: np.ndarray, curvature: np.ndarray, *, agreed: bool) -> Optimum:
         _, _, _, _, product = self._solve(*ratios)
@@ -198,50 +213,66 @@ class NestedIntercepts:
         codes = np.searchsorted(chosen, participant[kept])
         return NestedIntercepts(codes, n[kept], total[kept], squares[kept], np.ones((int(kept.sum()), 1)))
 
-    def _search(self, start: tuple[float, ...], *, exact: bool = False) -> tuple[float, np.ndarray]:
+    def _search(self, start: tuple[float, ...]) -> tuple[float, np.ndarray]:
         from scipy.optimize import minimize
 
-        size = max(1.0, abs(self.deviance(*start)))
         found = minimize(
             lambda x: self.deviance_and_gradient(*x),
             start,
             jac=True,
             method="L-BFGS-B",
             bounds=[(0.0, 1e6)] * 2,
-            options={"ftol": 1e-14 if exact else _CLOSE / size, "gtol": 1e-9, "maxiter": 200},
+            options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 200},
         )
         return float(found.fun), np.asarray(found.x, dtype=float)
 
     def _polish(self, x: np.ndarray, curvature: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Settle on the boundary where the deviance rises from it, and take Newton steps in the free ratios."""
+        """Take Newton's steps from ratios x, and settle on the boundary where the deviance rises from it.
+
+        Returns
+        -------
+        tuple
+            The ratios, and the second derivatives about there, as in :class:`Optimum`.
+        """
+        x = self._settle(np.asarray(x, dtype=float))
+        value, gradient = self.deviance_and_gradient(*x)
+        if not (x > 0).any() or not math.isfinite(value):
+            return x, np.zeros((2, 2))
+        # In logarithms the deviance is closer to a quadratic, and no step leaves the range.
+        bend = (self.hessian(x) if curvature is None else curvature) * np.outer(x, x) + np.diag(
+            gradient * x if curvature is None else np.zeros(2)
+        )
+        farthest = 1.5
+        for _ in range(40):
+            step = _newton(gradient * x, bend, x > 0, farthest)
+            if np.abs(step).max() < 1e-10:
+                break
+            moved = x * np.exp(step)
+            after, after_gradient = self.deviance_and_gradient(*moved)
+            # What the slope did corrects the curvature (symmetric rank one), so that it need not be computed anew.
+            missed = after_gradient * moved - gradient * x - bend @ step
+            along = float(missed @ step)
+            if abs(along) > 1e-8 * float(np.linalg.norm(missed) * np.linalg.norm(step)):
+                bend = bend + np.outer(missed, missed) / along
+            if not after <= value + 1e-12 * abs(value):
+                farthest = 0.3 * float(np.abs(step).max())
+                continue
+            farthest = 1.5
+            x, value, gradient = moved, after, after_gradient
+            settled = self._settle(x)
+            if (settled != x).any():
+                x = settled
+                value, gradient = self.deviance_and_gradient(*x)
+        positive = np.where(x > 0, x, 1.0)
+        return x, np.where(np.outer(x > 0, x > 0), bend / np.outer(positive, positive), 0.0)
+
+    def _settle(self, x: np.ndarray) -> np.ndarray:
+        """Return the ratios with those at 0 that are next to it and from where the deviance rises."""
         for index in range(2):
             at_zero = np.where(np.arange(2) == index, 0.0, x)
             if 0 < x[index] < 1e-4 and self.gradient(*at_zero)[index] >= 0:
                 x = at_zero
-        free = np.flatnonzero(x > 0)
-        value, gradient = self.deviance_and_gradient(*x)
-        if not len(free) or not math.isfinite(value):
-            return x, np.zeros((2, 2))
-        # In logarithms the deviance is closer to a quadratic, and no step leaves the range.
-        bend = (self.hessian(x) if curvature is None else curvature)[np.ix_(free, free)] * np.outer(x[free], x[free])
-        for _ in range(12):
-            slope = gradient[free] * x[free]
-            step = -np.linalg.lstsq(bend, slope, rcond=1e-12)[0]
-            if np.abs(step).max() < 1e-10 or not np.abs(step).max() < 20:
-                break
-            moved = x.copy()
-            moved[free] *= np.exp(step)
-            after, after_gradient = self.deviance_and_gradient(*moved)
-            # What the slope did corrects the curvature (symmetric rank one), so that it need not be computed anew.
-            missed = after_gradient[free] * moved[free] - slope - bend @ step
-            along = float(missed @ step)
-            if abs(along) > 1e-8 * float(np.linalg.norm(missed) * np.linalg.norm(step)):
-                bend = bend + np.outer(missed, missed) / along
-            if after <= value + 1e-12 * abs(value):
-                x, value, gradient = moved, after, after_gradient
-        full = np.zeros((2, 2))
-        full[np.ix_(free, free)] = bend / np.outer(x[free], x[free])
-        return x, full
+        return x
 
     def hessian(self, x: np.ndarray) -> np.ndarray:
         """Return the second derivatives of the deviance at two ratios, shape (2, 2); 0 for a ratio of 0."""

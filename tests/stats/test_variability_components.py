@@ -181,6 +181,28 @@ class TestSearch:
         assert near.deviance == pytest.approx(far.deviance, abs=1e-7)
         assert not near.problem and not far.problem
 
+    def test_newtons_steps_end_where_an_independent_search_ends_zeros_included(self):
+        rng = np.random.default_rng(5)
+        zeros = 0
+        for _ in range(60):
+            counts = rng.integers(1, 7, rng.integers(3, 30))
+            person = np.repeat(np.arange(len(counts)), counts)
+            n = rng.integers(1, 9, len(person)).astype(float)
+            if len(person) == len(counts) or n.sum() == len(n):
+                continue
+            spread = rng.choice([0.0, 0.01, 0.2, 1.0, 5.0], 2) ** 0.5
+            level = spread[0] * rng.normal(size=len(counts))[person] + spread[1] * rng.normal(size=len(person))
+            chat = np.repeat(np.arange(len(person)), n.astype(int))
+            value = level[chat] + rng.normal(size=len(chat))
+            function = NestedIntercepts(
+                person, n, np.bincount(chat, value), np.bincount(chat, value**2), np.ones((len(n), 1))
+            )
+            ours, theirs = function.minimise(), min(function._search(start)[0] for start in ((0.4, 0.4), (0.02, 0.02)))
+            assert not ours.problem
+            assert ours.deviance <= theirs + 1e-7
+            zeros += int((ours.ratios == 0).any())
+        assert zeros > 5
+
     def test_many_people_are_searched_from_a_part_of_them_and_end_where_the_slope_is_0(self):
         rng = np.random.default_rng(2)
         person = np.repeat(rng.normal(0, 0.6, 2400), 3)
