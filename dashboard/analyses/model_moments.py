@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dashboard.analyses.findings import Counts, Selection, choose_outcome
+from dashboard.analyses.findings import Counts, Selection, choose_outcome, count_selection
 from dashboard.analyses.model_batches import RowBatches, outcome_of
 from dashboard.analyses.model_frame import (
     MAX_DEFAULT_LEVELS,
@@ -53,24 +53,33 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None, *, 
         As :func:`dashboard.analyses.model_frame.model_data`; and for the few models of millions of turns that need all
         of them at once.
     """
-    if not is_large(database):
+    n_turns = _n_turns(database, selection)
+    if n_turns <= LARGE_TURNS:
         return model_data(database, selection, text, in_series=in_series)
     names = model_names(database)
     formula = read_formula(text or _default_formula(database, names), names)
     if in_series:
-        _refuse_many(database, "Autocorrelated residuals need")
+        _refuse_many(n_turns, "Autocorrelated residuals need")
         return model_data(database, selection, str(formula), in_series=True)
     if suffice(formula, names):
         return moments_data(database, selection, formula, names)
-    if row_kind(formula, names) == TURNS and int(database.manifest["counts"]["assistant_turns"]) > MAX_ROWS:
+    if row_kind(formula, names) == TURNS and n_turns > MAX_ROWS:
         return batches_data(database, selection, formula, names)
     return model_data(database, selection, text or str(formula))
 
 
-def _refuse_many(database: Database, what: str) -> None:
-    n_turns = int(database.manifest["counts"]["assistant_turns"])
+def _n_turns(database: Database, selection: Selection) -> int:
+    """Return how many turns are asked about; of large data those that filters leave are counted."""
+    if selection.is_everything or not is_large(database):
+        return int(database.manifest.get("counts", {}).get("assistant_turns") or 0)
+    return count_selection(database, selection).turns
+
+
+def _refuse_many(n_turns: int, what: str) -> None:
     if n_turns > MAX_ROWS:
-        raise Refused(f"{what} every turn in memory, and this data has {n_turns:,}; up to {MAX_ROWS:,} fit.")
+        raise Refused(
+            f"{what} every turn in memory, and these are {n_turns:,}; up to {MAX_ROWS:,} fit. Filter conversations."
+        )
 
 
 def batches_data(database: Database, selection: Selection, formula: Formula, names: ModelNames) -> ModelData:

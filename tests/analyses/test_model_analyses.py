@@ -211,6 +211,12 @@ class TestSumsStandForRows:
         rows = run_analysis(sample, one, chosen, one.parameters(formula=formula))
         np.testing.assert_allclose(rows.table["estimate"], sums.table["estimate"], rtol=1e-6)
 
+    def test_where_filters_leave_few_turns_rows_are_fitted_and_can_be_looked_at(self, sample, monkeypatch):
+        monkeypatch.setattr(model_moments, "LARGE_TURNS", 1000)
+        one, chosen = registry()["model_diagnostics"], Selection(task=("Ode to a potato",))
+        findings = run_analysis(sample, one, chosen, one.parameters(formula=f"overall ~ turn + {NESTED}"))
+        assert 100 < len(findings.tables["model_diagnostics.residuals"]) < 1000
+
     def test_marginal_means_come_from_them_too(self, ask, from_sums):
         formula = f"overall ~ turn + model + {NESTED}"
         rows, sums = ask("marginal_means", formula), from_sums("marginal_means", formula)
