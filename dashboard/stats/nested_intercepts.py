@@ -137,7 +137,8 @@ class NestedIntercepts:
     def deviance(self, a: float, b: float) -> float:
         """Return −2 restricted log-likelihood at the ratios of conversation (a) and participant (b)."""
         _, _, _, pull, product = self._solve(a, b)
-        rss = self._finish(product)[2]
+        # Rounding alone is left where the turn's variance is all but 0 beside the others.
+        rss = self._finish(product)[2] if product[0, 0] > 0 else 0.0
         return self._value(a, pull, product, rss) if rss > 0 else math.inf
 
     def gradient(self, a: float, b: float) -> np.ndarray:
@@ -147,6 +148,8 @@ class NestedIntercepts:
     def deviance_and_gradient(self, a: float, b: float) -> tuple[float, np.ndarray]:
         """Return both at once, for little more than either costs."""
         weight, person, known, pull, product = self._solve(a, b)
+        if not product[0, 0] > 0:
+            return math.inf, np.full(2, math.nan)
         coefficients, inverse, rss = self._finish(product)
         if not rss > 0:
             return math.inf, np.full(2, math.nan)
@@ -245,10 +248,13 @@ class NestedIntercepts:
         farthest = 1.5
         for _ in range(40):
             step = _newton(gradient * x, bend, x > 0, farthest)
-            if np.abs(step).max() < 1e-10:
+            if np.abs(step).max() < 1e-10 or x.max() > 1e6:
                 break
             moved = x * np.exp(step)
             after, after_gradient = self.deviance_and_gradient(*moved)
+            if not math.isfinite(after):
+                farthest = 0.3 * float(np.abs(step).max())
+                continue
             # What the slope did corrects the curvature (symmetric rank one), so that it need not be computed anew.
             missed = after_gradient * moved - gradient * x - bend @ step
             along = float(missed @ step)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -178,8 +179,6 @@ def shrunken_means(components: Components, sums: ConversationSums, *, conf_level
     W = Σ w_c, ū = Σ w_c ȳ_c / W, k = v_p W/(1 + v_p W); the prediction is μ + k(ū − μ), its error
     v_p/(1 + v_p W) + (1 − k)² Var(μ), 1/Var(μ) = Σ W/(1 + v_p W). Checked against lme4 and Henderson's equations in R.
     """
-    from scipy.special import ndtri
-
     people = sums.n_participants
     if components.fit is None:
         unknown = np.full(people, math.nan)
@@ -193,7 +192,7 @@ def shrunken_means(components: Components, sums: ConversationSums, *, conf_level
     predicted = mean + pull * (own - mean)
     error = components.participant / (1 + components.participant * known) + (1 - pull) ** 2 / np.sum(precision)
     std_error = np.sqrt(error)
-    reach = float(ndtri(0.5 + conf_level / 2)) * std_error
+    reach = NormalDist().inv_cdf(0.5 + conf_level / 2) * std_error
     return pd.DataFrame(
         {
             "shrunken_mean": predicted,
