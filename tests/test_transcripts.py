@@ -32,6 +32,18 @@ def unzipped(content):
     return {name.split("/")[1]: text for name, text in files.items()}
 
 
+@pytest.fixture(scope="module")
+def saved(sample):
+    """The conversations of the whole sample."""
+    return read_conversations(sample, {})
+
+
+@pytest.fixture(scope="module")
+def corpus(saved):
+    """The files of the sample's corpus."""
+    return unzipped(convokit_corpus(saved, about={"synthetic": True}))
+
+
 @pytest.fixture
 def nasty(given, nasty_texts):
     turns = [
@@ -44,8 +56,8 @@ def nasty(given, nasty_texts):
 
 
 class TestJsonLines:
-    def test_hold_every_message_and_rating_of_the_sample(self, sample):
-        lines = lines_of(conversations_jsonl(read_conversations(sample, {})))
+    def test_hold_every_message_and_rating_of_the_sample(self, sample, saved):
+        lines = lines_of(conversations_jsonl(saved))
         source = sample.cursor().execute("select * from raw.messages").df()
         assert [one["conversation"] for one in lines] == source["conversation"].drop_duplicates().tolist()
         said = [message for one in lines for message in one["messages"]]
@@ -80,8 +92,8 @@ class TestJsonLines:
 
 
 class TestConvoKit:
-    def test_has_the_five_files_with_the_mandatory_fields(self, sample):
-        files = unzipped(convokit_corpus(read_conversations(sample, {}), about={"title": "t"}))
+    def test_has_the_five_files_with_the_mandatory_fields(self, corpus):
+        files = corpus
         assert set(files) == {"utterances.jsonl", "speakers.json", "conversations.json", "corpus.json", "index.json"}
         utterances = [strict(line) for line in files["utterances.jsonl"].splitlines()]
         needed = {"id", "speaker", "conversation_id", "reply-to", "timestamp", "text", "meta"}
@@ -89,8 +101,8 @@ class TestConvoKit:
         assert len({one["id"] for one in utterances}) == len(utterances) == 9509
         assert all(isinstance(one["text"], str) for one in utterances)
 
-    def test_every_conversation_is_one_chain_that_begins_with_its_id(self, sample):
-        files = unzipped(convokit_corpus(read_conversations(sample, {}), about={}))
+    def test_every_conversation_is_one_chain_that_begins_with_its_id(self, sample, corpus):
+        files = corpus
         conversations = strict(files["conversations.json"])
         chains = {}
         for line in files["utterances.jsonl"].splitlines():
@@ -111,8 +123,8 @@ class TestConvoKit:
             "assistant:unknown": {"meta": {"role": "assistant", "participant": None, "model": None}, "vectors": []}
         }
 
-    def test_the_index_names_every_field_of_meta_with_its_types(self, sample):
-        files = unzipped(convokit_corpus(read_conversations(sample, {}), about={"synthetic": True}))
+    def test_the_index_names_every_field_of_meta_with_its_types(self, corpus):
+        files = corpus
         index = strict(files["index.json"])
         metas = [strict(line)["meta"] for line in files["utterances.jsonl"].splitlines()]
         assert set(index["utterances-index"]) == {key for meta in metas for key in meta}
@@ -121,10 +133,9 @@ class TestConvoKit:
         assert index["overall-index"]["synthetic"] == ["<class 'bool'>"]
         assert {"speakers-index", "conversations-index", "version", "vectors"} <= set(index)
 
-    def test_timestamps_order_every_conversation_and_times_stay_in_meta(self, sample, nasty):
-        for data, is_timed in ((sample, True), (nasty, False)):
-            records = read_conversations(data, {})
-            files = unzipped(convokit_corpus(records, about={}))
+    def test_timestamps_order_every_conversation_and_times_stay_in_meta(self, corpus, nasty):
+        untimed = unzipped(convokit_corpus(read_conversations(nasty, {}), about={}))
+        for files, is_timed in ((corpus, True), (untimed, False)):
             said = [strict(line) for line in files["utterances.jsonl"].splitlines()]
             assert all(isinstance(one["timestamp"], float) for one in said)
             by_conversation = {}
