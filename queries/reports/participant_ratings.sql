@@ -5,7 +5,11 @@
 -- whole-number outcomes only, the midpoint for odd many levels only. rmssd and inertia take pairs of successive turns of one
 -- conversation, both rated; inertia needs three pairs that vary. Participants without a rated turn keep a row.
 with chosen as materialized (
-    select conversation, participant
+    select
+        conversation,
+        participant,
+        row_number() over (order by position, conversation) as chat,
+        dense_rank() over (order by participant) as person
     from selected_ids(
         $task, $model, $participant, $desired_empathy, $min_rated_turns, $exclude_flagged, $outcome
     )
@@ -14,15 +18,16 @@ with chosen as materialized (
 
 turns as materialized (
     select
-        ratings.conversation,
+        chosen.chat,
         ratings.value,
-        chosen.participant,
+        chosen.person,
         scales.minimum,
         scales.maximum,
         scales.step,
         scales.n_levels,
         scales.low_at,
-        lead(ratings.value) over conversation_turns as next_value,
+        ratings.value - scales.minimum as above,
+        lead(ratings.value - scales.minimum) over conversation_turns as next_above,
         lead(ratings.turn) over conversation_turns = ratings.turn + 1 as is_pair,
         ratings.turn,
         ratings.value is distinct from lag(ratings.value) over conversation_turns as starts_run
@@ -30,71 +35,89 @@ turns as materialized (
     inner join chosen using (conversation)
     inner join stg_scales as scales on ratings.outcome = scales.measure
     where ratings.answer = 'rated' and ratings.outcome = coalesce($outcome::varchar, 'overall')
-    window conversation_turns as (partition by ratings.conversation order by ratings.turn)
+    window conversation_turns as (partition by chosen.chat order by ratings.turn)
 ),
 
 everyone as (
-    select distinct participant from chosen
+    select distinct participant, person from chosen
 ),
 
 levels as (
-    select participant, value, n_levels, count(*) as n
+    select person, value, n_levels, count(*) as n
     from turns
     where step is not null
     group by all
 ),
 
 entropies as (
-    select participant, -sum(n * ln(n / total) order by value) / any_value(total) / ln(any_value(n_levels)) + 0.0 as entropy
-    from (select *, sum(n) over (partition by participant)::double as total from levels)
-    group by participant
+    select person, -sum(n * ln(n / total) order by value) / any_value(total) / ln(any_value(n_levels)) + 0.0 as entropy
+    from (select *, sum(n) over (partition by person)::double as total from levels)
+    group by person
 ),
 
 numbered_runs as (
     select
-        participant,
-        conversation,
-        sum(starts_run::integer) over (partition by conversation order by turn) as run
+        person,
+        chat,
+        sum(starts_run::integer) over (partition by chat order by turn) as run
     from turns
 ),
 
 runs as (
-    select participant, max(n) as longest_run
-    from (select participant, conversation, run, count(*) as n from numbered_runs group by all)
-    group by participant
+    select person, max(n) as longest_run
+    from (select person, chat, run, count(*) as n from numbered_runs group by all)
+    group by person
 ),
 
--- Summed in one order: threads would add them up in another each time, and the last digit would not repeat.
+-- Summed as exact decimals above the scale's minimum: threads add up in another order each time, and the last bit of sums of
+-- doubles would not repeat.
+exact as (
+    select
+        *,
+        above::decimal(38, 14) as a,
+        (above * above)::decimal(38, 14) as aa,
+        case when is_pair then above::decimal(38, 14) end as one,
+        case when is_pair then next_above::decimal(38, 14) end as two,
+        case when is_pair then (above * above)::decimal(38, 14) end as one_one,
+        case when is_pair then (next_above * next_above)::decimal(38, 14) end as two_two,
+        case when is_pair then (above * next_above)::decimal(38, 14) end as one_two
+    from turns
+),
+
 described as (
     select
-        participant,
+        person,
         count(*) as n_turns,
-        count(distinct conversation) as n_conversations,
-        avg(value order by conversation, turn) as mean,
+        count(distinct chat) as n_conversations,
+        any_value(exact.minimum) + sum(a)::double / count(*) as mean,
         case
-            when min(value) = max(value) and count(*) > 1 then 0.0
-            else stddev_samp(value order by conversation, turn)
+            when count(*) < 2 then null
+            when min(value) = max(value) then 0.0
+            else sqrt((sum(aa)::double - sum(a)::double ** 2 / count(*)) / (count(*) - 1))
         end as std_dev,
         quantile_cont(value, 0.5) as median,
         quantile_cont(value, 0.75) - quantile_cont(value, 0.25) as iqr,
         min(value) as minimum,
         max(value) as maximum,
-        avg((value in (turns.minimum, turns.maximum))::integer) filter (where step is not null) as share_extreme,
-        avg((value = (turns.minimum + turns.maximum) / 2)::integer)
+        avg((value in (exact.minimum, exact.maximum))::integer) filter (where step is not null) as share_extreme,
+        avg((value = (exact.minimum + exact.maximum) / 2)::integer)
             filter (where step is not null and n_levels % 2 = 1) as share_midpoint,
         avg((value <= low_at)::integer) as share_low,
-        sqrt(avg((next_value - value) ** 2 order by conversation, turn) filter (where is_pair)) as rmssd,
+        sqrt(greatest((sum(one_one) + sum(two_two) - 2 * sum(one_two))::double, 0.0) / count(one)) as rmssd,
         case
-            when count(*) filter (where is_pair) >= 3
-                and min(value) filter (where is_pair) < max(value) filter (where is_pair)
-                and min(next_value) filter (where is_pair) < max(next_value) filter (where is_pair)
-                then corr(value, next_value order by conversation, turn) filter (where is_pair)
+            when count(one) >= 3 and min(one) < max(one) and min(two) < max(two)
+                then greatest(-1.0, least(1.0, (
+                    sum(one_two)::double - sum(one)::double * sum(two)::double / count(one)
+                ) / sqrt(
+                    (sum(one_one)::double - sum(one)::double ** 2 / count(one))
+                    * (sum(two_two)::double - sum(two)::double ** 2 / count(one))
+                )))
         end as inertia,
-        sum(value order by conversation, turn) as total,
-        any_value(turns.minimum) as scale_minimum,
-        any_value(turns.maximum) as scale_maximum
-    from turns
-    group by participant
+        any_value(exact.minimum) * count(*) + sum(a)::double as total,
+        any_value(exact.minimum) as scale_minimum,
+        any_value(exact.maximum) as scale_maximum
+    from exact
+    group by person
 ),
 
 -- The largest SD that n ratings with this mean can have on this scale: k at the top, one between, the rest at the bottom.
@@ -142,7 +165,7 @@ select
     largest.inertia,
     runs.longest_run
 from everyone
-left join largest using (participant)
-left join entropies using (participant)
-left join runs using (participant)
+left join largest using (person)
+left join entropies using (person)
+left join runs using (person)
 order by everyone.participant
