@@ -87,6 +87,39 @@ def test_keys_lead_to_the_next_breakdown_and_conversation_and_back(reader, app_s
     assert "conversation=C0131" in page.tab.url and "turn=" not in page.tab.url
 
 
+FOCUSED = "() => { const one = document.activeElement; return `${one.tagName} ${one.getAttribute('aria-label') || one.innerText || ''}` }"
+
+
+def tab_to(tab, words, *, at_most=120):
+    """Press Tab until what has these words has the focus."""
+    for _ in range(at_most):
+        tab.keyboard.press("Tab")
+        if words in tab.evaluate(FOCUSED):
+            return
+    raise AssertionError(f"Tab does not reach {words!r} in {at_most} steps; it ended on {tab.evaluate(FOCUSED)!r}")
+
+
+def test_the_keyboard_alone_searches_opens_a_hit_and_steps_on(reader, app_server):
+    page = reader(app_server)
+    tab_to(page.tab, "INPUT Search in messages")
+    page.tab.keyboard.type("napkin")
+    page.tab.keyboard.press("Enter")
+    page.tab.wait_for_function("document.body.innerText.includes('The search for “napkin” finds')")
+    page.settle()
+    tab_to(page.tab, "· turn")
+    hit = page.tab.evaluate(FOCUSED)
+    conversation, turn = re.search(r"(C\d{4}) · turn (\d+)", hit).groups()
+    page.tab.keyboard.press("Enter")
+    page.wait_for(f"turn={turn}")
+    assert f"conversation={conversation}" in page.tab.url
+    chosen = page.tab.locator(".st-key-chosen-turn")
+    expect(chosen.locator("mark").first).to_have_text("napkin", ignore_case=True)
+    page.tab.keyboard.press("Escape")
+    page.tab.keyboard.press("j")
+    following = f"C{int(conversation[1:]) + 1:04}"
+    page.wait_for(f"conversation={following}")
+
+
 def test_the_link_of_a_turn_leads_another_reader_to_it(reader, app_server):
     first = reader(app_server, conversation="C0131", turn="13")
     link = first.tab.locator(".st-key-chosen-turn code").inner_text().strip()
