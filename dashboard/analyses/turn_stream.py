@@ -82,9 +82,18 @@ class Places:
             if first >= 0 and self._ids.slice(first, len(sought)).equals(sought):
                 self._next = first + len(sought)
                 return np.arange(first, self._next)
-        found = pc.fill_null(pc.index_in(sought, value_set=self._ids), -1).to_numpy(zero_copy_only=False)
+        # Some are left out of what is sought: they are looked up nearby first, as a table of all names is slow to make.
+        near = max(self._next - 1, 0)
+        found = self._look_up(sought, near, 4 * len(sought) + 1000)
+        if found.min(initial=0) < 0:
+            found = self._look_up(sought, 0, len(self._ids))
         self._next = int(found[-1]) + 1 if len(found) else self._next
-        return found.astype(np.int64)
+        return found
+
+    def _look_up(self, sought: pa.Array, first: int, length: int) -> Array:
+        found = pc.index_in(sought, value_set=self._ids.slice(first, length))
+        at = pc.fill_null(found, -1 - first).to_numpy(zero_copy_only=False)
+        return at.astype(np.int64) + first
 
 
 def sum_turns(file: Path, outcome: str, ids: pa.Array) -> Sums:
@@ -226,8 +235,10 @@ def survey_answers(file: Path, item: str, ids: pa.Array) -> Array:
     dictionaries = ["conversation", "item", "answer"]
     with pq.ParquetFile(file, read_dictionary=dictionaries) as opened:
         for batch in opened.iter_batches(BATCH_ROWS, columns=[*dictionaries, "value"], use_threads=False):
-            batch = batch.filter(pa.array(_is(batch["item"], item) & _is(batch["answer"], "rated")))
+            batch = batch.filter(pa.array(_is(batch["item"], item)))
             if len(batch):
                 at = places.find(batch["conversation"].cast(pa.string()))
-                out[at[at >= 0]] = batch["value"].to_numpy(zero_copy_only=False)[at >= 0]
+                value = pc.fill_null(batch["value"], float("nan")).to_numpy(zero_copy_only=False)
+                known = (at >= 0) & _is(batch["answer"], "rated")
+                out[at[known]] = value[known]
     return out

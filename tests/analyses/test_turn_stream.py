@@ -65,6 +65,18 @@ def test_for_any_part_and_order_of_the_conversations(ids, expected):
     np.testing.assert_allclose(found, expected("overall")[order], rtol=1e-14)
 
 
+def test_conversations_without_turns_and_unknown_ones_between(ids, expected, tmp_path):
+    table = pq.read_table(SAMPLE / "ratings.parquet")
+    gone = ids.take(pa.array([0, 5, 6, 300, 671]))
+    kept = table.filter(pc.invert(pc.is_in(table["conversation"], gone)))
+    pq.write_table(kept, tmp_path / "ratings.parquet", row_group_size=3000)
+    wanted = expected("overall").copy()
+    wanted[[0, 5, 6, 300, 671]] = 0
+    np.testing.assert_allclose(sums(tmp_path / "ratings.parquet", "overall", ids), wanted, rtol=1e-14)
+    part = ids.slice(100, 300)
+    np.testing.assert_allclose(sums(tmp_path / "ratings.parquet", "overall", part), wanted[100:400], rtol=1e-14)
+
+
 def test_turns_come_whole_and_in_order():
     runs = list(stream_turns(SAMPLE / "ratings.parquet", "relational", stated=True))
     rows = pd.read_parquet(SAMPLE / "ratings.parquet").query("outcome == 'relational'")
