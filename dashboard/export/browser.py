@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import contextlib
 import importlib.util
+import logging
 import os
 import signal
 import sys
@@ -175,6 +176,9 @@ class _Browser:
                 # Hinted widths depend on the screen: text would be measured otherwise than it is printed.
                 return [*super().get_cli(), "--font-render-hinting=none", "--disable-background-networking"]
 
+        # A last message cut short by the browser's end is no news; what matters is raised.
+        for name in ("choreographer", "kaleido"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._kaleido = OnePage(
             timeout=None, path=str(self._path), page_generator=Page(mathjax=False), browser_cls=Unhinted
         )
