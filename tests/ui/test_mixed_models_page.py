@@ -1,10 +1,14 @@
 """The page Mixed models: form and formula edit each other, the address holds both, nonsense is a sentence."""
 
+import time
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.paths import APP, SAMPLE
+from dashboard.stats.progress import tell
 from dashboard.ui.address import existing_pages
+from dashboard.ui.model_show import _Answers
 
 FILE = dict(existing_pages())["Mixed models"]
 NESTED = "(1 | participant/conversation)"
@@ -159,6 +163,40 @@ def test_intervals_and_autocorrelation_are_settings_that_a_link_keeps(page):
     app.selectbox(key="builder.outcome").set_value("satisfaction").run()
     assert_sound(app)
     assert app.checkbox(key="mixed_model.ar1").disabled and not app.checkbox(key="mixed_model.ar1").value
+
+
+class TestLongAnswers:
+    """Work that nobody waits for any more ends; asked again, it begins anew."""
+
+    def work(self, steps, done):
+        def run():
+            for step in range(steps):
+                tell("drawing", step, steps)
+                time.sleep(0.005)
+            done.append(True)
+            return "answer"
+
+        return run
+
+    def test_whoever_waits_hears_how_far_it_is_and_gets_the_answer(self):
+        answers, done = _Answers(), []
+        with answers.ask("key", self.work(20, done)) as job:
+            assert job.future.result(timeout=10) == "answer"
+            assert job.told == "Drawing: 19 of 20"
+        with answers.ask("key", self.work(20, done)) as job:
+            assert job.future.result(timeout=10) == "answer"
+        assert done == [True]
+
+    def test_who_leaves_stops_it_unless_another_waits(self):
+        answers, done = _Answers(), []
+        with answers.ask("key", self.work(100_000, done)) as first:
+            with answers.ask("key", self.work(100_000, done)) as second:
+                assert second is first
+            assert not first.future.done()
+        assert first.future.exception(timeout=10) is not None and first.is_stopped
+        with answers.ask("key", self.work(3, done)) as again:
+            assert again.future.result(timeout=10) == "answer"
+        assert done == [True]
 
 
 def test_the_printed_box_of_caveats_and_the_code_are_there(page):
