@@ -188,7 +188,8 @@ def _rest_label(data: ModelData, fit: LinearMixedFit) -> str:
 
 def _warnings(data: ModelData, fit: LinearMixedFit) -> tuple[str, ...]:
     """Return the notes of the fit that bear on the answer, and what the random part leaves out."""
-    said = [note for note in fit.notes if not note.startswith("Converged") and "rows were left out" not in note]
+    quiet = ("Converged", "Intervals are")
+    said = [note for note in fit.notes if not note.startswith(quiet) and "rows were left out" not in note]
     grouped = {name for term in data.formula.random for name in term.group}
     if "participant" in data.names.groups and "participant" not in grouped and data.counts.participants != 1:
         said.append(
