@@ -154,6 +154,18 @@ def _download(analysis: Analysis, findings: Findings, selection: Selection, chos
                 )
     if missing:
         st.caption(plain(missing))
+    _caption(analysis, findings)
+
+
+def _caption(analysis: Analysis, findings: Findings) -> None:
+    """Draw the draft of the figure's caption, to copy."""
+    from dashboard.export.provenance import draft_caption
+
+    name = next(iter(findings.figures))
+    st.caption("Draft of the caption")
+    st.code(
+        draft_caption(cache.database(), findings, analysis.figures.get(name) or name), language=None, wrap_lines=True
+    )
 
 
 def _choose_print(analysis: Analysis) -> Print:

@@ -84,6 +84,13 @@ def test_what_is_added_is_remembered_as_it_was_seen(filled):
     assert sum("task = Ode to a potato" in one for one in told) == 3
 
 
+def test_the_download_panel_has_the_draft_of_the_caption(visit):
+    app = visit(page=None, task="Ode to a potato")
+    app.button_group(key="panel.ground_truth").set_value("Download").run()
+    said = [one.value for one in app.code if one.value.startswith("Conversations by ground truth.")]
+    assert len(said) == 1 and "81 rated conversations" in said[0] and "SYNTHETIC" in said[0]
+
+
 def test_added_twice_is_there_once_and_another_filter_makes_another_entry(visit):
     app = add(visit(page=None), "ground_truth")
     app = add(app, "ground_truth")
