@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.stats.bootstrap import percentile_interval, resample_sums
+from dashboard.stats.progress import tell
 
 LEAST_TURNS = 3
 WEIGHTS = ("unweighted", "linear", "quadratic")
@@ -119,7 +120,9 @@ def correlation_rows(
         n_observations, n_groups. Between people: Pearson of means over turns with both.
     """
     columns, rows = [], []
-    for i, j in itertools.combinations(range(len(names)), 2):
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    for place, (i, j) in enumerate(pairs):
+        tell("correlations", place, len(pairs))
         both = np.isfinite(values[:, i]) & np.isfinite(values[:, j])
         x, y, owner = values[both, i], values[both, j], unit[both]
         pair = {"x": names[i], "y": names[j]}
