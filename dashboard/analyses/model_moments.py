@@ -30,7 +30,10 @@ from dashboard.vocabulary import Refused, TooLittleData
 if TYPE_CHECKING:
     import pandas as pd
 
+# From here on sums are fitted where they suffice; from the second number rows are streamed rather than held; from the
+# third, what cannot do without all rows at once is refused.
 LARGE_TURNS = 300_000
+STREAMED_TURNS = 2_000_000
 MAX_ROWS = 10_000_000
 SUMS = tuple(Sums.__dataclass_fields__)
 
@@ -63,7 +66,7 @@ def rows_or_sums(database: Database, selection: Selection, text: str | None, *, 
         return model_data(database, selection, str(formula), in_series=True)
     if suffice(formula, names):
         return moments_data(database, selection, formula, names)
-    if row_kind(formula, names) == TURNS and n_turns > MAX_ROWS:
+    if row_kind(formula, names) == TURNS and n_turns > STREAMED_TURNS:
         return batches_data(database, selection, formula, names)
     return model_data(database, selection, text or str(formula))
 

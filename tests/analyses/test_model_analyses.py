@@ -237,7 +237,7 @@ class TestBatchesStandForRows:
     @pytest.fixture
     def streamed(self, sample, monkeypatch):
         monkeypatch.setattr(model_moments, "LARGE_TURNS", 0)
-        monkeypatch.setattr(model_moments, "MAX_ROWS", 0)
+        monkeypatch.setattr(model_moments, "STREAMED_TURNS", 0)
 
         def get(formula, selection=EVERYTHING):
             one = registry()["mixed_model"]

@@ -65,7 +65,7 @@ def found(sample):
     found = ask(SHAPES)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model_moments, "LARGE_TURNS", 0)
-        patch.setattr(model_moments, "MAX_ROWS", 0)
+        patch.setattr(model_moments, "STREAMED_TURNS", 0)
         found |= ask(LARGE)
     return found
 
