@@ -109,7 +109,7 @@ def covariate_levels(covariates: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     covariates
-        covariate, participant, value (text), is_number.
+        The report ``participant_covariates``: covariate, participant, text, number (NaN where the text is none).
 
     Returns
     -------
@@ -121,14 +121,14 @@ def covariate_levels(covariates: pd.DataFrame) -> pd.DataFrame:
 
     parts = []
     for name, part in covariates.groupby("covariate", sort=True):
-        if part["is_number"].all():
-            numbers = part["value"].astype(float).to_numpy()
+        if part["number"].notna().all():
+            numbers = part["number"].to_numpy(dtype=float)
             third = pd.Series(thirds(numbers), index=part.index)
             spans = part.assign(number=numbers).groupby(third)["number"].agg(["min", "max"])
             level = third.map(lambda at, s=spans: f"{s.loc[at, 'min']:g}–{s.loc[at, 'max']:g}")
             place = third
-        elif part["value"].nunique() <= MOST_LEVELS:
-            level, place = part["value"], 0.0
+        elif part["text"].nunique() <= MOST_LEVELS:
+            level, place = part["text"], 0.0
         else:
             continue
         parts.append(pd.DataFrame({"group": name, "place": place, "participant": part["participant"], "level": level}))

@@ -13,6 +13,7 @@ from dashboard.analyses.expectation_rows import means_by, shares_by
 from dashboard.analyses.findings import Selection, run_analysis
 from dashboard.database import connect
 from dashboard.intake.dataset import SENSE7_SCALES
+from dashboard.queries import run_query
 from dashboard.stats.gap_comparison import add_gaps, compare_tasks, gap_table, relative_verdicts
 from dashboard.stats.kruskal import kruskal_wallis, stratified_kruskal
 from dashboard.stats.pomp import Scale
@@ -252,18 +253,25 @@ class TestMapping:
         assert "does not depend" in mapping_sentence({"pomp": same, "rank": same, "tercile": same})
 
 
-def test_traits_in_numbers_are_cut_into_thirds_and_long_lists_of_words_left_out():
+def test_traits_in_numbers_are_cut_into_thirds_and_long_lists_of_words_left_out(given):
     from dashboard.analyses.desired_empathy_by_task import covariate_levels
 
-    long = pd.DataFrame(
-        [("age", f"p{i}", str(20 + i), True) for i in range(9)]
-        + [("job", f"p{i}", f"job {i}", False) for i in range(9)]
-        + [("hand", f"p{i}", "left" if i else "right", False) for i in range(9)],
-        columns=["covariate", "participant", "value", "is_number"],
-    )
-    found = covariate_levels(long)
+    people = [
+        {"participant": f"p{i}", "age": 20 + i, "job": f"job {i}", "hand": "left" if i else "right"} for i in range(9)
+    ]
+    rows = [{"conversation": f"c{i}", "participant": f"p{i}"} for i in range(9)]
+    data = given([{"conversation": f"c{i}"} for i in range(9)], rows, people=people)
+    found = covariate_levels(run_query(data, "participant_covariates"))
     assert list(found[found["group"] == "age"]["level"].unique()) == ["20–22", "23–25", "26–28"]
     assert set(found["group"]) == {"age", "hand"}
+
+
+def test_desired_empathy_is_answered_by_every_split(sample):
+    one = registry()["desired_empathy_by_task"]
+    for by in one.parameter_fields()["by"].metadata["choices"]:
+        found = run_analysis(sample, one, Selection(), one.parameters(by=by))
+        assert found.headline.endswith(".")
+        assert len(found.tables["desired_empathy_by_task.by"]) > 1
 
 
 SHAPED = Path(__file__).parents[2].parent / "shared" / "data" / "sense7_release_shaped.xlsx"
