@@ -24,8 +24,8 @@ from dashboard.stats.formula_rows import RowSource, Variable, arithmetic, level_
 from dashboard.stats.formula_syntax import Call, Name
 from dashboard.stats.linear_mixed import LinearMixedFit, assemble
 from dashboard.stats.linear_mixed_batch_sums import Part, Totals, totals_for
+from dashboard.stats.linear_mixed_cells import independent, rowless_design
 from dashboard.stats.linear_mixed_estimation import estimate
-from dashboard.stats.linear_mixed_from_moments import independent, rowless_design
 
 Array = np.ndarray
 T = TypeVar("T")
