@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dashboard.intake.cells import RATED, UNREADABLE, as_text, is_blank, key_of, stripped
+from dashboard.intake.cells import RATED, UNREADABLE, as_text, is_blank, key_of, may_mean, stripped
 from dashboard.intake.dataset import Dataset, scales_table
 from dashboard.intake.findings import Findings, listed, toml_text
 from dashboard.intake.ids import IdReader, note_similar, repeated_rows
@@ -192,7 +192,7 @@ def _accept_only_unknown_label(sheet: Sheet, measures: list[Measure], findings: 
         labels: dict[str, str] = {}
         for cell in sheet.column(measure.place):
             reading = measure.reader.read(cell)
-            if reading.answer == UNREADABLE and reading.label:
+            if reading.answer == UNREADABLE and reading.label and may_mean(reading.label, level):
                 labels.setdefault(key_of(reading.label), reading.label)
         if len(labels) == 1:
             label = next(iter(labels.values()))

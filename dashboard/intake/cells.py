@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dashboard.intake.sheet import Broken, Cell, Dated, serial_of
+from dashboard.vocabulary import Refused
 
 RATED, NOT_APPLICABLE, MISSING, UNREADABLE = "rated", "not_applicable", "missing", "unreadable"
 
@@ -237,6 +238,21 @@ class ScaleReader:
             return _STATED if key_of(meaning) in {"notapplicable", "n/a"} else _BLANK
         return Reading(RATED, float(meaning))
 
+    def refuse_labels_off_scale(self, where: str) -> None:
+        """Refuse a label that means a number which is no level of the scale.
+
+        Raises
+        ------
+        Refused
+            With the label, what it means, and the scale's ends.
+        """
+        for label, meaning in self.labels.items():
+            if isinstance(meaning, (int, float)) and self._on_scale(float(meaning), False).value is None:
+                raise Refused(
+                    f"{where}: the label {label!r} means {meaning:g}, which is no level from {self.minimum:g} to "
+                    f"{self.maximum:g}."
+                )
+
     def read(self, cell: Cell) -> Reading:
         """Return what the cell says."""
         if cell is None:
@@ -281,11 +297,15 @@ class ScaleReader:
 def _label_in(cell: str) -> str:
     """Return the text if somebody may have chosen it as a label, else an empty text.
 
-    A label has letters and no digits, and is not what a program writes for an error or for nothing.
+    A label is not what a program writes for an error, a formula or nothing.
     """
     text = stripped(cell)
-    letters = any(letter.isalpha() for letter in text)
-    digits = any(letter.isdigit() for letter in text)
-    if not letters or digits or text[0] in "#=" or key_of(text) in _NO_LABEL:
-        return ""
-    return text
+    return "" if not text or text[0] in "#=" or key_of(text) in _NO_LABEL else text
+
+
+def may_mean(label: str, level: float) -> bool:
+    """Return whether an unknown label can be taken for a level.
+
+    It begins with a letter, unlike a number that somebody wrote on (``2 delete``), and has no digits but the level's own.
+    """
+    return label[:1].isalpha() and all(float(number) == level for number in re.findall(r"\d+", label))

@@ -55,12 +55,12 @@ def guard_output_folder(out: Path, *, source: Path | None = None) -> Path:
     if folder.exists() and any(folder.iterdir()) and not holds_our_manifest(folder):
         raise Refused(
             f"The output folder {out} is not empty and holds no manifest.json of ours, so it is left alone. "
-            "Choose an empty or a new folder with --out."
+            "Choose an empty or a new folder."
         )
     if source is not None and folder.exists() and source.resolve().is_relative_to(folder):
         raise Refused(
             f"The source {source} lies inside the output folder {out}, which would be replaced. "
-            "Move the source elsewhere, or choose another folder with --out."
+            "Move the source elsewhere, or choose another folder."
         )
     return folder
 

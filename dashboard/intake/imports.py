@@ -153,7 +153,8 @@ def _synthetic(shape: Shape) -> bool:
     """Say whether a further sheet, or what stands above a header, says SYNTHETIC."""
     for sheet in shape.others:
         cells = [sheet.name, *sheet.columns, *(cell for row in sheet.rows for cell in row), *sheet.title]
-        if any(isinstance(cell, str) and says_synthetic(cell) for cell in cells):
+        named = sheet.name.strip().casefold() == "synthetic"
+        if named or any(isinstance(cell, str) and says_synthetic(cell) for cell in cells):
             return True
     titles = [*shape.turns.title, *shape.conversations.title]
     return any(says_synthetic(title) for title in titles)

@@ -268,11 +268,7 @@ def _mapped_measure(
         rated_role=rated_role if part == "ratings" else None,
     )
     reader = ScaleReader(minimum, maximum, step, words)
-    for label, meaning in words.items():
-        if isinstance(meaning, (int, float)) and reader.read(meaning).value is None:
-            raise Refused(
-                f"{where}: the label {label!r} means {meaning}, which is no level from {minimum:g} to {maximum:g}."
-            )
+    reader.refuse_labels_off_scale(where)
     return MappedMeasure(scale, entry["column"], reader)
 
 

@@ -230,6 +230,7 @@ def _measures(
         reader = ScaleReader(
             scale.minimum, scale.maximum, scale.step, {**labels, **overrides.labels.get(columns[name], {})}
         )
+        reader.refuse_labels_off_scale(f"labels.{columns[name]}")
         only = 2.0 if name == "desired_empathy" else None
         measures.append(Measure(scale, place, sheet.columns[place], columns[name], reader, only))
     return sorted(measures, key=lambda measure: SENSE7_SCALES.index(measure.scale))

@@ -17,6 +17,7 @@ from dashboard.intake.cells import (
     as_text,
     is_blank,
     key_of,
+    may_mean,
     name_key,
     stripped,
 )
@@ -151,10 +152,24 @@ class TestLabels:
     def test_of_the_survey_are_read(self, labels, ends, cell, value):
         assert ScaleReader(*ends, 1, labels).read(cell).value == value
 
-    @pytest.mark.parametrize("cell", ["2 delete", "#N/A", "=A1", "None", "nan", "TRUE", "?", "Level 2"])
+    @pytest.mark.parametrize("cell", ["#N/A", "=A1", "None", "nan", "TRUE"])
     def test_what_nobody_chose_is_no_label(self, cell):
         reading = ScaleReader(1, 3, 1, DESIRED).read(cell)
         assert (reading.answer, reading.label) == ("unreadable", "")
+
+    @pytest.mark.parametrize(
+        ("label", "meant"),
+        [
+            ("Medium", True),
+            ("Level 2", True),
+            ("Medium (2)", True),
+            ("2 delete", False),
+            ("Level 4", False),
+            ("?", False),
+        ],
+    )
+    def test_that_are_unknown_may_mean_a_level_unless_they_are_a_damaged_number(self, label, meant):
+        assert may_mean(label, 2.0) == meant
 
     def test_that_are_unknown_are_told_as_they_stand(self):
         assert ScaleReader(1, 3, 1, DESIRED).read(" Some empathy ").label == "Some empathy"

@@ -325,3 +325,28 @@ class TestMappingsOfTheReleasedShape:
 
     def test_that_are_not_there_are_refused(self, study, refuse, tmp_path):
         assert "nowhere.toml" in refuse(study, mapping=tmp_path / "nowhere.toml")
+
+
+class TestLabelsOfAMapping:
+    @pytest.mark.parametrize("meaning", [9, 4.5, -3])
+    def test_that_mean_no_level_are_refused(self, study, refuse, tmp_path, meaning):
+        mapping = tmp_path / "labels.toml"
+        mapping.write_text(f'[labels.Affective]\n"Sehr gut" = {meaning}\n')
+        assert f"'Sehr gut' means {meaning:g}, which is no level from 1 to 5" in refuse(study, mapping=mapping)
+
+    @pytest.mark.parametrize("label", ["5 - Very good", "Very good (5)", "★★★", "👍"])
+    def test_are_offered_for_whatever_somebody_may_have_chosen(self, study, refuse, take, tmp_path, label):
+        study.set("Messages", 7, "Affective", label)
+        said = refuse(study)
+        (line,) = [one.strip() for one in said.splitlines() if one.strip().startswith('"') and "# or a number" in one]
+        mapping = tmp_path / "labels.toml"
+        mapping.write_text(f"[labels.Affective]\n{line}\n")
+        assert take(study, mapping=mapping).report.answers["affective"]["not_applicable"] >= 1
+
+
+def test_an_unknown_desired_level_with_its_number_is_the_middle_one(study, take):
+    for row in (2, 3):
+        study.set("Tasks", row, "PreTaskDesiredEmpathy", "Medium empathy (2)")
+    assert any(
+        "'Medium empathy (2)' is the only label not documented; taken as 2" in one for one in take(study).report.notes
+    )
