@@ -401,11 +401,13 @@ def evaluate(
     """Hold a classifier's predictions against the data, with the metrics as published."""
     from dashboard.analyses.classifier_metrics import ANALYSIS
     from dashboard.analyses.classifier_report import evaluate_files, evaluation_text
-    from dashboard.analyses.findings import check_selection, parse_parameters
+    from dashboard.analyses.findings import check_outcome, check_selection, parse_parameters
 
-    selection, _ = parse_parameters(ANALYSIS, _without_predictions(parameter, "The files are the arguments"))
+    pairs = _without_predictions(parameter, "The files are the arguments")
+    selection, _ = parse_parameters(ANALYSIS, pairs)
     database = _open(data)
     check_selection(database, selection)
+    check_outcome(database, pairs)
     found = evaluate_files(database, selection, files)
     _print(_as_json(found) if as_json else evaluation_text(found, synthetic=database.synthetic))
 
@@ -490,7 +492,7 @@ def _analysed(
 ) -> tuple[Analysis, Findings, Selection, Parameters]:
     """Run the analysis that a table or a figure belongs to; return it with what it found and was asked."""
     from dashboard.analyses import analysis
-    from dashboard.analyses.findings import parse_parameters, run_analysis
+    from dashboard.analyses.findings import check_outcome, parse_parameters, run_analysis
 
     one = analysis(name.split(".", 1)[0])
     declared = one.figures if kind == "figure" else one.tables
@@ -499,6 +501,7 @@ def _analysed(
     if name not in declared:
         raise unknown_name(kind, name, declared)
     selection, parameters = parse_parameters(one, _pairs(given))
+    check_outcome(database, _pairs(given))
     with _telling():
         findings = run_analysis(database, one, selection, parameters)
     if name not in (findings.figures if kind == "figure" else findings.tables):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -333,6 +334,24 @@ COLUMNS: dict[str, Column] = {
     "low": Column("From", "rating"),
     "high": Column("To", "rating"),
 }
+
+
+# Formats in which an estimate is printed together with its interval, and what may stand between the two.
+_WITH_INTERVAL = ("percent", "percent1", "rating")
+_BETWEEN = ("std_error", "df", "statistic")
+
+
+def column_formats(names: Sequence[str]) -> dict[str, str]:
+    """Return how each column of a table is printed: an interval as the estimate it belongs to, the last one before it."""
+    formats: dict[str, str] = {}
+    estimate = "number"
+    for name in names:
+        own = column(name).format
+        is_end = name.startswith(("conf_low", "conf_high"))
+        formats[name] = estimate if is_end and estimate in _WITH_INTERVAL else own
+        if not is_end and name not in _BETWEEN and own in {*_WITH_INTERVAL, "number"}:
+            estimate = own
+    return formats
 
 
 def column(name: str) -> Column:

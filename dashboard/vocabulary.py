@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dashboard.columns import COLUMNS as COLUMNS
 from dashboard.columns import Column as Column
 from dashboard.columns import column as column
+from dashboard.columns import column_formats as column_formats
 
 
 class Refused(ValueError):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dashboard.vocabulary import format_interval, format_number, with_interval
+from dashboard.vocabulary import column_formats, format_interval, format_number, with_interval
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,11 @@ def test_an_interval_with_a_minus_says_to():
     assert format_interval(-0.001, 0.07) == "0.00–0.07"
     assert format_interval(math.nan, 1.0) == ""
     assert with_interval(-0.1, -0.2, -0.05) == "−0.10 (95 % interval −0.20 to −0.05)"
+
+
+def test_an_interval_is_printed_as_its_estimate():
+    share = column_formats(["task", "n_rated", "share_applicable", "conf_low", "conf_high", "n_groups"])
+    assert share["conf_low"] == share["conf_high"] == share["share_applicable"] == "percent"
+    gap = column_formats(["share_met", "gap", "std_error", "conf_low"])
+    assert gap["conf_low"] == gap["gap"] != "percent"
+    assert column_formats(["mean", "conf_low"])["conf_low"] == "rating"

@@ -91,11 +91,11 @@ def curve_rows(found: Breakdowns, levels: dict[str, list[str]]) -> tuple[pd.Data
         place = {"group": group, "level": level}
         curves.append(kaplan_meier(*arrays).assign(**place))
         shares.append(cumulative_incidence(*arrays).assign(**place))
-    first = ["group", "level"]
+    first, last = ["group", "level"], ["n_participants", "std_error"]
     survival, incidence = pd.concat(curves, ignore_index=True), pd.concat(shares, ignore_index=True)
     survival = survival.rename(columns={"n_units": "n_participants"})
     return (
-        survival[[*first, *(name for name in survival.columns if name not in first)]],
+        survival[[*first, *(name for name in survival.columns if name not in {*first, *last}), *last]],
         incidence[[*first, *(name for name in incidence.columns if name not in first)]],
     )
 

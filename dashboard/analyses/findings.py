@@ -396,6 +396,20 @@ def choose_outcome(database: Database, outcome: str | None) -> str:
     return outcome
 
 
+def check_outcome(database: Database, given: Sequence[tuple[str, str]]) -> None:
+    """Refuse an outcome that does not exist, also where the analysis takes none: it is a parameter taken everywhere.
+
+    Raises
+    ------
+    Refused
+        With the outcomes that exist.
+    """
+    outcomes = [str(name) for name in run_query(database, "outcomes")["outcome"]]
+    for key, text in given:
+        if key == "outcome" and outcomes and text not in {*outcomes, "overall"}:
+            raise unknown_name("outcome", text, outcomes)
+
+
 def run_analysis(database: Database, one: Analysis, selection: Selection, parameters: Parameters) -> Findings:
     """Check the selection, then analyse: what pages, the command line and the export call.
 

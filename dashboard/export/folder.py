@@ -16,6 +16,7 @@ from dashboard.analyses.findings import (
     Analysis,
     Parameters,
     Selection,
+    check_outcome,
     check_selection,
     parse_parameters,
     run_analysis,
@@ -114,6 +115,7 @@ def export_folder(
     asked = _asked(order)
     if set(order.formats) & set(BROWSER_FORMATS) and any(one.figures for one, _, _ in asked):
         find_browser()
+    check_outcome(database, order.given)
     if asked:
         check_selection(database, asked[0][1])
     _guard_data(out, database)

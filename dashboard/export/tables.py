@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.export.archive import zip_bytes
 from dashboard.export.latex import latex_text
-from dashboard.vocabulary import Refused, column, format_number, unknown_name
+from dashboard.vocabulary import Refused, column, column_formats, format_number, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,9 +100,9 @@ def printed_table(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     printed = {}
+    formats = column_formats([str(name) for name in frame.columns])
     for name in frame.columns:
-        one = column(str(name))
-        kind = one.format if frame[name].dtype.kind in "ifub" else "text"
+        kind = formats[str(name)] if frame[name].dtype.kind in "ifub" else "text"
         printed[str(name)] = [format_number(_plain(value), kind) for value in frame[name]]
     result = pd.DataFrame(printed, index=range(len(frame)))
     result.columns = _unique([column(str(name)).label for name in frame.columns])

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.export import printed_table
 from dashboard.ui.text import plain
-from dashboard.vocabulary import column, format_number
+from dashboard.vocabulary import column, column_formats, format_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,8 @@ def show_markdown_table(readable: pd.DataFrame, *, alt: str) -> None:
 
 def _formatted(frame: pd.DataFrame) -> Any:
     """Return the frame with each cell's printed form; sorting still goes by the numbers."""
-    kinds = {name: column(str(name)).format for name in frame.columns if frame[name].dtype.kind in "iuf"}
+    formats = column_formats([str(name) for name in frame.columns])
+    kinds = {name: formats[str(name)] for name in frame.columns if frame[name].dtype.kind in "iuf"}
     printers = {name: partial(format_number, kind=kind) for name, kind in kinds.items()}
     return frame.style.format(cast("Any", printers), na_rep="–")
 
