@@ -5,8 +5,8 @@ import pytest
 from dashboard.analyses import on_page
 from dashboard.analyses.findings import Selection
 from dashboard.paths import SAMPLE
-from dashboard.ui import cache, memory
-from dashboard.ui.warm import warm_up
+from dashboard.ui import cache, memory, warm
+from dashboard.ui.warm import give_way, warm_up
 
 
 @pytest.fixture
@@ -39,3 +39,16 @@ def test_large_data_is_opened_only(fresh, monkeypatch):
 def test_a_folder_that_is_not_ours_is_left_to_the_page(fresh, monkeypatch, tmp_path):
     monkeypatch.setenv("SENSE7_DATA", str(tmp_path))
     warm_up()
+
+
+def test_it_gives_way_to_a_reader(fresh, monkeypatch):
+    asked = []
+
+    def analyse_and_be_read(name, *_):
+        asked.append(name)
+        give_way()
+        return cache.Findings(name=name, headline="", tables={})
+
+    monkeypatch.setattr(warm.cache, "analyse", analyse_and_be_read)
+    warm_up()
+    assert len(asked) == 1
