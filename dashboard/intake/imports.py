@@ -58,7 +58,7 @@ class ImportReport:
         people = "no participant ids" if self.participants is None else f"{self.participants} participants"
         marks = [mark for mark, holds in (("SYNTHETIC", self.synthetic), ("release", self.release)) if holds]
         lines = [
-            f"Imported {self.source} ({', '.join([self.origin, *marks])}, sha256 {self.source_sha256}).",
+            f"Imported {self.source} ({', '.join(dict.fromkeys([self.origin, *marks]))}, sha256 {self.source_sha256}).",
             f"{self.conversations} conversations, {people}, {self.messages} messages, {self.assistant_turns} turns, "
             f"{self.rated_turns} of them rated.",
             "Read: " + ", ".join(f"{name} ({rows} rows)" for name, rows in self.sheets.items()) + ".",
