@@ -214,7 +214,9 @@ def _file_warnings(file: PredictionFile, known: pd.DataFrame) -> list[str]:
     if strangers:
         found.append(f"{plural(strangers, 'row')} with a TaskId that this data does not have; they count as published")
     if repeated:
-        found.append(f"{plural(repeated, 'row')} that {'repeats' if repeated == 1 else 'repeat'} a TaskId; each counts, as published")
+        found.append(
+            f"{plural(repeated, 'row')} that {'repeats' if repeated == 1 else 'repeat'} a TaskId; each counts, as published"
+        )
     if differs:
         found.append(
             f"{plural(differs, 'row')} whose ground truth differs from the one computed from this data; the metrics are "
