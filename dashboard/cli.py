@@ -70,6 +70,10 @@ def main() -> None:
             _say(_STOPPED)
         raise
     except Exception as error:
+        # What DuckDB makes of a Ctrl-C that comes while it works.
+        if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+            _say(_STOPPED)
+            sys.exit(130)
         if os.environ.get("SENSE7_DEBUG"):
             raise
         _say(

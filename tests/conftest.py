@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from dashboard import cli
 from dashboard.database import connect
 from dashboard.intake.dataset import SCHEMAS, SENSE7_SCALES, Dataset, counts_of, scales_table, write_dataset
 from dashboard.paths import ROOT, SAMPLE, SERVER
@@ -62,6 +63,23 @@ NASTY_TEXTS = (
 def sample():
     """The committed synthetic sample, opened."""
     return connect(SAMPLE, public=False)
+
+
+@pytest.fixture
+def sense7(monkeypatch, capsys, tmp_path):
+    """Run the command line on the sample and return exit status, standard output, standard error."""
+    monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
+    monkeypatch.delenv("SENSE7_PUBLIC", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sense7", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        captured = capsys.readouterr()
+        return stopped.value.code or 0, captured.out, captured.err
+
+    return run
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import sys
 import pandas as pd
 import pytest
 
-from dashboard import cli
 from dashboard.analyses import on_page
 from dashboard.paths import SAMPLE
 
@@ -37,23 +36,6 @@ COLUMNS = {
         "longest_run",
     ],
 }
-
-
-@pytest.fixture
-def sense7(monkeypatch, capsys, tmp_path):
-    """Run the command line on the sample and return exit status, standard output, standard error."""
-    monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
-    monkeypatch.delenv("SENSE7_PUBLIC", raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sense7", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        captured = capsys.readouterr()
-        return stopped.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def is_refusal(result, *words):

@@ -3,7 +3,6 @@
 import csv
 import json
 import statistics
-import sys
 
 import numpy as np
 import openpyxl
@@ -11,7 +10,6 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import f1_score
 
-from dashboard import cli
 from dashboard.database import connect
 from dashboard.intake.predictions import COLUMNS
 from dashboard.paths import SAMPLE
@@ -19,22 +17,6 @@ from dashboard.queries import run_query
 
 METRICS = ["file", "n", "accuracy", "macro_f1", "within_1", "mae", "spearman", "spearman_p", "n_fallback", "n_failed"]
 JUDGES = SAMPLE / "predictions"
-
-
-@pytest.fixture
-def sense7(monkeypatch, capsys, tmp_path):
-    """Run the command line on the sample and return exit status, standard output, standard error."""
-    monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sense7", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        captured = capsys.readouterr()
-        return stopped.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture(scope="module")

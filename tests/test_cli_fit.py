@@ -2,13 +2,11 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from dashboard import cli
 from dashboard.analyses.model_fit import KEYS
 from dashboard.paths import SAMPLE
 
@@ -17,22 +15,6 @@ GOLDEN = SHARED / "golden"
 needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the shared golden numbers are not on this machine")
 TERM = ["term", "estimate", "std_error", "df", "statistic", "p_value", "conf_low", "conf_high"]
 SIMPLE = "overall ~ turn + model + (1 | participant/conversation)"
-
-
-@pytest.fixture
-def sense7(monkeypatch, capsys, tmp_path):
-    """Run the command line on the sample and return exit status, standard output, standard error."""
-    monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sense7", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        captured = capsys.readouterr()
-        return stopped.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def test_json_has_the_contracts_keys_and_names(sense7):

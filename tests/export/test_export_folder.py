@@ -9,12 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import docx
 import duckdb
 import pytest
 
-from dashboard import cli
 from dashboard.database import connect
 from dashboard.export import browser
 from dashboard.export.figures import Print
@@ -23,23 +23,6 @@ from dashboard.paths import SAMPLE
 from dashboard.vocabulary import Refused
 
 ONLY = ("variance_components", "ground_truth.distribution", "applicability")
-
-
-@pytest.fixture
-def sense7(monkeypatch, capsys, tmp_path):
-    """Run the command line on the sample and return exit status, standard output, standard error."""
-    monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
-    monkeypatch.delenv("SENSE7_PUBLIC", raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sense7", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        captured = capsys.readouterr()
-        return stopped.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
@@ -233,6 +216,24 @@ def test_ctrl_c_is_one_sentence_and_leaves_an_earlier_export_as_it_was(tmp_path)
     assert (process.returncode, printed, last) == (130, "", ["sense7: stopped; nothing was half-written."])
     assert contents(tmp_path) == before
     assert [one.name for one in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_while_a_query_runs_is_the_same_sentence():
+    code = (
+        "import duckdb, sys; from dashboard import cli\n"
+        "def work(**_):\n"
+        "    print('working', flush=True)\n"
+        "    duckdb.connect().execute('select sum(sqrt(a.range * b.range)) from range(1000000) a, range(100000) b').df()\n"
+        "cli.app = work\n"
+        "cli.main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "working\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.splitlines()) == (130, ["sense7: stopped; nothing was half-written."])
 
 
 def test_formats_are_read_once_each_and_in_order():
