@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dashboard.intake.cells import ScaleReader, key_of, name_key
+from dashboard.intake.cells import ROLES, ScaleReader, key_of, name_key
 from dashboard.intake.dataset import Scale
 from dashboard.intake.findings import listed
 from dashboard.intake.people import RESERVED
@@ -166,7 +166,11 @@ def _overrides(content: dict[str, Any]) -> Overrides:
     _known(columns, all_columns(), "column of the released shape")
     _known(sheets, (TASKS, MESSAGES), "sheet of the released shape")
     labels = {_released_column(name, columns): _labels(name, table) for name, table in _label_tables(content)}
-    return Overrides(columns, sheets, labels, _texts(content.get("roles", {}), "roles"))
+    roles = _texts(content.get("roles", {}), "roles")
+    for name, role in roles.items():
+        if role not in ROLES:
+            raise Refused(f"roles: {name!r} must mean one of {', '.join(ROLES)}; came {role!r}.")
+    return Overrides(columns, sheets, labels, roles)
 
 
 def _released_column(name: str, columns: dict[str, str]) -> str:

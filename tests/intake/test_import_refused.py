@@ -343,6 +343,12 @@ class TestLabelsOfAMapping:
         mapping.write_text(f"[labels.Affective]\n{line}\n")
         assert take(study, mapping=mapping).report.answers["affective"]["not_applicable"] >= 1
 
+    def test_a_role_that_means_no_role_is_refused(self, study, refuse, tmp_path):
+        mapping = tmp_path / "roles.toml"
+        mapping.write_text('[roles]\n"bot" = "robot"\n')
+        said = refuse(study, mapping=mapping)
+        assert "'bot' must mean one of user, assistant, error, system, tool; came 'robot'" in said
+
 
 def test_an_unknown_desired_level_with_its_number_is_the_middle_one(study, take):
     for row in (2, 3):
