@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.analyses.findings import Drawing, Findings
 from dashboard.analyses.participant_profile import NAME as PROFILE
 from dashboard.ui.reader_state import open_in_reader
-from dashboard.ui.show import screen_template, show_figure
+from dashboard.ui.show import CHART_OPTIONS, screen_template, show_figure
 from dashboard.ui.text import plain
 from dashboard.vocabulary import format_number, plural
 
@@ -40,7 +40,7 @@ def show_people(findings: Findings) -> None:
             alt=findings.headline,
             on_select=lambda key=key: _choose(key),
             selection_mode="points",
-            config={"displaylogo": False, "displayModeBar": False, "responsive": True, "scrollZoom": False},
+            config=CHART_OPTIONS,
         )
     st.caption("Click on a participant: how they rate follows below.")
     if st.session_state.pop(_CLICKED, False):
@@ -78,7 +78,7 @@ def show_person(findings: Findings) -> None:
             alt=findings.headline,
             on_select="rerun",
             selection_mode="points",
-            config={"displaylogo": False, "displayModeBar": False, "responsive": True, "scrollZoom": False},
+            config=CHART_OPTIONS,
         )
         chosen = clicked_turn(event)
     listed = _list_conversations(findings.tables[f"{PROFILE}.conversations"], turned)

@@ -14,7 +14,7 @@ from dashboard.ui import address, cache
 from dashboard.ui.reader_levels import show_levels
 from dashboard.ui.reader_messages import Reading, show_chosen, show_messages
 from dashboard.ui.reader_state import PAGE_TURNS, choose, page_of_turn
-from dashboard.ui.show import screen_template
+from dashboard.ui.show import CHART_OPTIONS, screen_template
 from dashboard.ui.text import plain
 from dashboard.vocabulary import NotInThisData, Refused
 
@@ -121,7 +121,7 @@ def _course(findings: Findings, name: str) -> None:
         on_select=follow,
         selection_mode="points",
         alt=drawing.alt,
-        config={"displaylogo": False, "displayModeBar": False, "responsive": True, "scrollZoom": False},
+        config=CHART_OPTIONS,
     )
 
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from dashboard.figures.template import Template
 
 logger = logging.getLogger("dashboard")
+# What plotly.js is told of every chart on a page.
+CHART_OPTIONS = {"displaylogo": False, "displayModeBar": False, "responsive": True, "scrollZoom": False}
 
 
 def open_page(
@@ -176,7 +178,7 @@ def show_figure(drawing: Drawing, template: Template, *, key: str, alt: str | No
         width="stretch",
         key=f"figure.{key}",
         alt=alt or drawing.alt,
-        config={"displaylogo": False, "displayModeBar": False, "responsive": True, "scrollZoom": False},
+        config=CHART_OPTIONS,
     )
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.analyses.findings import Drawing, Findings
 from dashboard.ui.reader_state import open_in_reader
-from dashboard.ui.show import screen_template
+from dashboard.ui.show import CHART_OPTIONS, screen_template
 from dashboard.ui.text import printable
 
 _ROUND = "trajectories.round"
@@ -27,7 +27,7 @@ def show_trajectories(findings: Findings) -> None:
             alt=findings.headline,
             on_select="rerun",
             selection_mode="points",
-            config={"displaylogo": False, "displayModeBar": False, "responsive": True, "scrollZoom": False},
+            config=CHART_OPTIONS,
         )
         names = _names(drawing)
         chosen: tuple[str, int | None] | None = clicked_conversation(event)
