@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,6 +57,8 @@ _STOPPED = "sense7: stopped; nothing was half-written."
 
 def main() -> None:
     """Run the command line; a refusal is a sentence on standard error and exit status 2."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stop)
     try:
         app(standalone_mode=True)
     except Refused as refusal:
@@ -71,7 +74,7 @@ def main() -> None:
         raise
     except Exception as error:
         # What DuckDB makes of a Ctrl-C that comes while it works.
-        if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+        if type(error).__name__ == "InterruptException" or str(error) == "Query interrupted":
             _say(_STOPPED)
             sys.exit(130)
         if os.environ.get("SENSE7_DEBUG"):
@@ -81,6 +84,13 @@ def main() -> None:
             "not of your data; nothing was half-written. Set SENSE7_DEBUG=1 to see where."
         )
         sys.exit(2)
+
+
+def _stop(*_: object) -> None:
+    from dashboard.database import interrupt_queries
+
+    interrupt_queries()
+    raise KeyboardInterrupt
 
 
 def _version(show: bool) -> None:

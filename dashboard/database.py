@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -64,12 +65,28 @@ class Database:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a cursor of its own for one call."""
-        return self.connection.cursor()
+        cursor = self.connection.cursor()
+        _CURSORS.add(cursor)
+        return cursor
 
     @property
     def synthetic(self) -> bool:
         """Whether the data says of itself that it is synthetic."""
         return bool(self.manifest.get("synthetic"))
+
+
+# The cursors in use, so that Ctrl-C can end what they do.
+_CURSORS: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
+
+
+def interrupt_queries() -> None:
+    """End every query under way at its next step.
+
+    DuckDB leaves a query at Ctrl-C by itself only when its own work is in the main thread; where one of its workers has
+    it, it waits for the query's end (DuckDB 2.0.1).
+    """
+    for cursor in list(_CURSORS):
+        cursor.interrupt()
 
 
 def is_public(environment: Mapping[str, str]) -> bool:

@@ -220,14 +220,16 @@ def _queried(database: Database, values: dict[str, Any], wanted: Sequence[str]) 
 
     The frame is filled column by column while the answer's own columns are let go, so that both are never there whole.
     """
-    return _frame_of(database.cursor().sql(report("model_moments").sql, params=values).to_arrow_table(), wanted)
+    cursor = database.cursor()
+    return _frame_of(cursor.sql(report("model_moments").sql, params=values).to_arrow_table(), wanted)
 
 
 def _chosen(database: Database, values: dict[str, Any], wanted: Sequence[str]) -> tuple[pd.DataFrame, Any]:
     """Return the conversations that filters leave, and their ids."""
     chosen = report("model_conversations")
     given = {key: values.get(key) for key in chosen.parameters}
-    table = database.cursor().sql(chosen.sql, params=given).to_arrow_table()
+    cursor = database.cursor()
+    table = cursor.sql(chosen.sql, params=given).to_arrow_table()
     ids = table["conversation"].combine_chunks()
     return _frame_of(table, wanted), ids
 
