@@ -8,7 +8,6 @@ how many dimensions they carry.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,9 +163,22 @@ def _sum(values: np.ndarray, participant: np.ndarray, conversation: np.ndarray) 
     )
 
 
-def _evaluate(ratios: np.ndarray, sums: _Sums) -> tuple[float, float]:
-    """Return the profiled REML deviance and the residual variance at ratios of variances in the order of ``TERMS``."""
-    turn, conversation, dimension, person = ratios
+@dataclass(frozen=True)
+class _Turns:
+    """What is left when turns and conversations are swept out, at ratios of their variances."""
+
+    gram: np.ndarray  # (P, k, k): D'V⁻¹D
+    linear: np.ndarray  # (P, k): D'V⁻¹y
+    outcome: float  # y'V⁻¹y
+    log_det: float
+    inverse: np.ndarray  # (k, ): 1/(1 + turn·size)
+    h: np.ndarray  # (C, k)
+    own: np.ndarray  # (C, )
+    y: np.ndarray  # (C, )
+    pull: np.ndarray  # (C, )
+
+
+def _sweep(turn: float, conversation: float, sums: _Sums) -> _Turns:
     k = sums.own.shape[0]
     sizes = np.arange(1, k + 1)
     inverse = 1 / (1 + turn * sizes)
@@ -179,29 +191,88 @@ def _evaluate(ratios: np.ndarray, sums: _Sums) -> tuple[float, float]:
     log_det = float(sums.n_by_size @ np.log(1 + turn * sizes))
     # Conversations: their column times the dimensions' columns, itself, and the outcome.
     h = np.einsum("s,csi->ci", inverse, sums.chat_counts)
-    own = np.einsum("s,csi->c", inverse, sums.chat_counts)
+    own = h.sum(axis=1)
     y = sums.chat_totals @ inverse
     pull = conversation / (1 + conversation * own)
     log_det += float(np.log1p(conversation * own).sum())
     gram -= np.add.reduceat(pull[:, None, None] * (h[:, :, None] * h[:, None, :]), sums.starts, axis=0)
     linear -= np.add.reduceat((pull * y)[:, None] * h, sums.starts, axis=0)
     outcome -= float(pull @ y**2)
+    return _Turns(gram, linear, outcome, log_det, inverse, h, own, y, pull)
+
+
+def _evaluate(ratios: np.ndarray, sums: _Sums, swept: _Turns | None = None) -> tuple[float, float]:
+    """Return the profiled REML deviance and the residual variance at ratios of variances in the order of ``TERMS``."""
+    turn, conversation, dimension, person = ratios
+    swept = swept or _sweep(turn, conversation, sums)
+    gram, linear = swept.gram, swept.linear
+    k = sums.own.shape[0]
     # The person: coefficients of the dimensions' columns with covariance dimension·I + person·11'.
     root = math.sqrt(dimension) * np.eye(k) + (math.sqrt(dimension + k * person) - math.sqrt(dimension)) / k
     inner = np.eye(k) + root @ gram @ root
-    log_det += float(np.linalg.slogdet(inner)[1].sum())
+    log_det = swept.log_det + float(np.linalg.slogdet(inner)[1].sum())
     half = root @ np.concatenate([gram, linear[:, :, None]], axis=2)
     solved = np.linalg.solve(inner, half)
     reduced = np.einsum("pki,pkj->ij", half, solved)
     fixed = gram.sum(axis=0) - reduced[:, :k][:k]
     right = linear.sum(axis=0) - reduced[:k, k]
-    rest = outcome - float(reduced[k, k])
+    rest = swept.outcome - float(reduced[k, k])
     sign, fixed_log_det = np.linalg.slogdet(fixed)
     rss = rest - float(right @ np.linalg.solve(fixed, right)) if sign > 0 else -1.0
     if not rss > 0:
         return math.inf, math.nan
     nu = sums.n - k
     return log_det + float(fixed_log_det) + nu * (1 + math.log(2 * math.pi * rss / nu)), rss / nu
+
+
+def _differentiate(ratios: np.ndarray, sums: _Sums) -> tuple[float, np.ndarray]:
+    """Return the profiled REML deviance and its derivatives by the ratios.
+
+    With A = (I + G·Ω)⁻¹ of each participant (G = D'V⁻¹D, Ω the covariance of their coefficients), u their predicted
+    coefficients and b the fixed ones, the deviance changes with G by Ω·A + A'·F⁻¹·A + (b + u)(b + u)'/σ², with D'V⁻¹y
+    by −2(b + u)/σ², with y'V⁻¹y by 1/σ², and with Ω by A·G − A·G·F⁻¹·G·A' − (A·e)(A·e)'/σ² where e = D'V⁻¹y − G·b.
+    """
+    turn, conversation, dimension, person = ratios
+    swept = _sweep(turn, conversation, sums)
+    deviance, residual = _evaluate(ratios, sums, swept)
+    if not math.isfinite(deviance):
+        return deviance, np.zeros(len(ratios))
+    k = sums.own.shape[0]
+    gram, linear, h, y, pull = swept.gram, swept.linear, swept.h, swept.y, swept.pull
+    covariance = dimension * np.eye(k) + person
+    shrink = np.linalg.inv(np.eye(k) + gram @ covariance)
+    kept = shrink @ gram
+    fixed = np.linalg.inv(kept.sum(axis=0))
+    b = fixed @ np.einsum("pij,pj->i", shrink, linear)
+    left = np.einsum("pij,pj->pi", shrink, linear - gram @ b)
+    coefficients = b + left @ covariance
+    by_gram = (
+        covariance @ shrink
+        + shrink.transpose(0, 2, 1) @ fixed @ shrink
+        + coefficients[:, :, None] * coefficients[:, None, :] / residual
+    )
+    by_linear = -2 * coefficients / residual
+    by_covariance = kept.sum(axis=0) - np.einsum("pij,pmj->im", kept @ fixed, kept) - left.T @ left / residual
+    # How G, D'V⁻¹y and y'V⁻¹y of the conversations change.
+    sizes, inverse = np.arange(1, k + 1), swept.inverse
+    n_chats = np.diff(np.append(sums.starts, len(y)))
+    of_gram, of_linear = np.repeat(by_gram, n_chats, axis=0), np.repeat(by_linear, n_chats, axis=0)
+    turned = np.einsum("cij,cj->ci", of_gram, h)
+    told = np.einsum("ci,ci->c", of_linear, h)
+    weighed = np.einsum("ci,ci->c", turned, h) + y * told + y**2 / residual
+    by_conversation = float(np.sum(swept.own / (1 + conversation * swept.own)))
+    by_conversation -= float(np.sum(weighed / (1 + conversation * swept.own) ** 2))
+    d_inverse = -sizes * inverse**2
+    d_h = np.einsum("s,csi->ci", d_inverse, sums.chat_counts)
+    d_own, d_y = d_h.sum(axis=1), sums.chat_totals @ d_inverse
+    d_weighed = 2 * np.einsum("ci,ci->c", turned, d_h)
+    d_weighed += d_y * told + y * np.einsum("ci,ci->c", of_linear, d_h) + 2 * y * d_y / residual
+    by_turn = float(sums.n_by_size @ (sizes * inverse)) + float(pull @ d_own)
+    by_turn -= float(pull @ d_weighed) - float(pull**2 @ (d_own * weighed))
+    of_sizes = np.einsum("pij,psij->s", by_gram, sums.products) + np.einsum("pi,psi->s", by_linear, sums.crossed)
+    by_turn -= float(inverse**2 @ (of_sizes + sums.own / residual))
+    slope = [by_turn, by_conversation, float(np.trace(by_covariance)), float(by_covariance.sum())]
+    return deviance, np.array(slope)
 
 
 def _minimise(sums: _Sums, *, near: np.ndarray | None = None, steep: np.ndarray | None = None) -> np.ndarray:
@@ -217,13 +288,17 @@ def _minimise(sums: _Sums, *, near: np.ndarray | None = None, steep: np.ndarray 
     from scipy.optimize import minimize
 
     scale = np.ones(len(TERMS)) if steep is None else np.sqrt(steep)
-    slope = _slope(sums)
+
+    def scaled(z: np.ndarray) -> tuple[float, np.ndarray]:
+        tell("state reliability")
+        deviance, slope = _differentiate(np.maximum(z / scale, 0.0), sums)
+        return deviance, slope / scale
 
     def search(start: np.ndarray, tolerance: float) -> Any:
         return minimize(
-            lambda z: _evaluate(np.maximum(z / scale, 0.0), sums)[0],
+            scaled,
             start * scale,
-            jac=lambda z: slope(z / scale) / scale,
+            jac=True,
             method="L-BFGS-B",
             bounds=[(0.0, 1e5 * one) for one in scale],
             options={"ftol": tolerance},
@@ -235,33 +310,13 @@ def _minimise(sums: _Sums, *, near: np.ndarray | None = None, steep: np.ndarray 
     return np.where(best < 1e-6, 0.0, best)
 
 
-def _slope(sums: _Sums) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the derivatives of the deviance, by differences."""
-
-    def value(x: np.ndarray) -> float:
-        return _evaluate(np.maximum(x, 0.0), sums)[0]
-
-    def slope(x: np.ndarray) -> np.ndarray:
-        tell("state reliability")
-        out = np.empty(len(x))
-        for index in range(len(x)):
-            h = 1e-4 * max(x[index], 1e-2)
-            up, down = x.copy(), x.copy()
-            up[index] += h
-            down[index] = max(x[index] - h, 0.0)
-            out[index] = (value(up) - value(down)) / (up[index] - down[index])
-        return out
-
-    return slope
-
-
 def _bend(sums: _Sums, x: np.ndarray) -> np.ndarray:
     """Return how strongly the deviance bends in each ratio alone, at least a little."""
-    slope = _slope(sums)
+    at = _differentiate(x, sums)[1]
     bends = np.empty(len(x))
     for index in range(len(x)):
         h = 0.02 * max(x[index], 0.01)
         up = x.copy()
         up[index] += h
-        bends[index] = (slope(up)[index] - slope(x)[index]) / h
+        bends[index] = (_differentiate(up, sums)[1][index] - at[index]) / h
     return np.maximum(bends, 1e-3 * max(1.0, float(bends.max())))

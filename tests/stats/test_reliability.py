@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.stats import state_reliability
 from dashboard.stats.alpha_bases import item_dropped, level_reliabilities, pairwise_reliability
 from dashboard.stats.bootstrap import SEED
 from dashboard.stats.omega_bootstrap import omegas
@@ -192,6 +193,21 @@ class TestAgainstGolden:
         assert fit.variances["participant:dimension"] == 0.0
         assert fit.variances["residual"] == pytest.approx(golden["Residual"], rel=1e-5)
         assert fit.n_observations == 25980
+
+
+@pytest.mark.parametrize("ratios", [(1.0, 0.5, 0.05, 0.5), (0.3, 0.02, 0.4, 0.01), (4.0, 0.1, 0.01, 2.0)])
+def test_state_derivatives_are_what_differences_tell(small, ratios):
+    values, person, chat = small
+    values = values.copy()
+    values[::4, 2] = np.nan
+    values[1::5, 0] = np.nan
+    sums = state_reliability._sum(values, person, chat)
+    _, slope = state_reliability._differentiate(np.array(ratios), sums)
+    for index in range(4):
+        step = np.zeros(4)
+        step[index] = 1e-5 * ratios[index]
+        up, down = (state_reliability._evaluate(np.array(ratios) + way * step, sums)[0] for way in (1, -1))
+        assert slope[index] == pytest.approx((up - down) / (2 * step[index]), rel=1e-4, abs=1e-4)
 
 
 def test_state_deviance_is_the_engines(small):
