@@ -31,6 +31,7 @@ from dashboard.analyses.findings import Analysis, Drawing, Findings, Selection
 from dashboard.ui import address, cache, controls, panels
 from dashboard.ui.tables import show_reading_table
 from dashboard.ui.text import plain
+from dashboard.ui.warm import let_draw
 from dashboard.ui.watch import watching
 from dashboard.vocabulary import GLOSSARY, NotInThisData, Refused
 
@@ -142,6 +143,8 @@ def show_findings(analysis: Analysis, selection: Selection, body: Callable[[Find
             with guarded(analysis.question):
                 (body or partial(_show, analysis))(findings)
                 panels.show_quiet_row(analysis, findings, selection, chosen)
+                if findings.figures:
+                    let_draw()
         address.write_address()
 
 

@@ -6,7 +6,7 @@ from dashboard.analyses import on_page
 from dashboard.analyses.findings import Selection
 from dashboard.paths import SAMPLE
 from dashboard.ui import cache, memory, warm
-from dashboard.ui.warm import give_way, warm_up
+from dashboard.ui.warm import give_way, let_draw, warm_up
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def fresh(monkeypatch):
 
     yield close
     cache.st.cache_resource.clear()
+    warm._CAME_EARLY.clear()
 
 
 def test_everything_the_first_page_asks_is_remembered(fresh):
@@ -52,3 +53,21 @@ def test_it_gives_way_to_a_reader(fresh, monkeypatch):
     monkeypatch.setattr(warm.cache, "analyse", analyse_and_be_read)
     warm_up()
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("processors", "pauses"), [(2, [warm.DRAWING_SECONDS]), (8, [])])
+def test_an_early_reader_gets_a_figure_before_the_rest_is_worked_on(fresh, monkeypatch, processors, pauses):
+    slept = []
+    monkeypatch.setattr(warm.time, "sleep", slept.append)
+    monkeypatch.setattr(warm.os, "cpu_count", lambda: processors)
+    monkeypatch.setattr(warm.cache, "analyse", lambda name, *_: give_way() or cache.Findings(name, "", {}))
+    let_draw()
+    assert slept == []
+    warm_up()
+    let_draw()
+    let_draw()
+    assert slept == pauses
+    monkeypatch.setattr(warm, "_questions", list)
+    warm_up()
+    let_draw()
+    assert slept == pauses
