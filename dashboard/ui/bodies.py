@@ -26,7 +26,7 @@ def show_claims(findings: Findings) -> None:
         _claim(row["claim"], row["source"], row["reported"], _found(row), row["page"], row["analysis"])
         for _, row in table.iterrows()
     ]
-    show_markdown_table(pd.DataFrame(rows), alt="The papers' claims, as reported and in this data")
+    show_markdown_table(pd.DataFrame(rows))
 
 
 def show_reported_claims() -> None:
@@ -39,12 +39,12 @@ def show_reported_claims() -> None:
         for one in registry().values()
         for claim in one.claims
     ]
-    show_markdown_table(pd.DataFrame(rows), alt="The papers' claims, as reported")
+    show_markdown_table(pd.DataFrame(rows))
 
 
 def _claim(claim: str, source: str, reported: str, found: str, page: str, analysis: str) -> dict[str, str]:
     return {
-        column("claim").label: f"{plain(claim)}  \n:gray[:small[{plain(source)}]]",
+        column("claim").label: f"{plain(claim)} :gray[:small[{plain(source)}]]",
         column("reported").label: plain(reported),
         column("this_data").label: found,
         "": _where(page, analysis),
@@ -62,7 +62,7 @@ def _where(page: str, analysis: str) -> str:
 
 def _found(row: pd.Series) -> str:
     interval = f"(95 % interval {row['interval']})" if row["interval"] else ""
-    return f"**{plain(row['this_data'])}** {plain(interval)}  \n:gray[:small[{plain(row['basis'])}]]"
+    return f"**{plain(row['this_data'])}** {plain(interval)} :gray[:small[{plain(row['basis'])}]]"
 
 
 _SEVERITY = {
@@ -83,11 +83,11 @@ def show_checks(findings: Findings) -> None:
             {
                 "": _SEVERITY.get(str(row["severity"]), ""),
                 column("check").label: plain(str(row["check"]).replace("_", " ")),
-                column("detail").label: f"{plain(row['detail'])}  \n:gray[:small[{plain(row['examples'])}]]",
+                column("detail").label: f"{plain(row['detail'])} :gray[:small[{plain(row['examples'])}]]",
             }
             for _, row in found.iterrows()
         ]
-        show_markdown_table(pd.DataFrame(rows), alt="Checks that found something")
+        show_markdown_table(pd.DataFrame(rows))
     passed = table[table["severity"] == "ok"]
     if len(passed):
         label = f"{len(passed)} checks that found nothing"

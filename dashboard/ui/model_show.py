@@ -205,7 +205,7 @@ def _terms(table: pd.DataFrame, *, phi: float | None) -> None:
     ]
     if phi is not None:
         rows.append({"Term": "φ, from a turn's residual to the next (AR(1))", "b": _number(phi)})
-    show_markdown_table(pd.DataFrame(rows).fillna(""), alt="Fixed terms of the model")
+    show_markdown_table(pd.DataFrame(rows).fillna(""))
 
 
 def _deviations(intervals: pd.DataFrame, note: str) -> None:
@@ -223,7 +223,7 @@ def _deviations(intervals: pd.DataFrame, note: str) -> None:
         for _, row in intervals[intervals["measure"] != "coefficient"].iterrows()
     ]
     st.caption(plain(note))
-    show_markdown_table(pd.DataFrame(rows), alt="Intervals of standard deviations")
+    show_markdown_table(pd.DataFrame(rows))
 
 
 def _p(value: float) -> str:
@@ -265,7 +265,7 @@ def _means(analysis: Analysis, findings: Findings) -> None:
         }
         for _, row in pairs.iterrows()
     ]
-    show_markdown_table(pd.DataFrame(rows), alt="Pairwise differences of marginal means")
+    show_markdown_table(pd.DataFrame(rows))
 
 
 def _comparison(analysis: Analysis, findings: Findings) -> None:
@@ -274,7 +274,7 @@ def _comparison(analysis: Analysis, findings: Findings) -> None:
     _figure(findings, analysis.name, alt=findings.headline)
     rows = [
         {
-            "Model": f"{number}  \n:gray[:small[{plain(row['formula'])}]]",
+            "Model": f"{number} :gray[:small[{plain(row['formula'])}]]",
             "Parameters": f"{row['n_parameters']:,}",
             "AIC": f"{row['aic']:,.1f}",
             "BIC": f"{row['bic']:,.1f}",
@@ -283,13 +283,13 @@ def _comparison(analysis: Analysis, findings: Findings) -> None:
         }
         for number, (_, row) in enumerate(findings.table.iterrows(), start=1)
     ]
-    show_markdown_table(pd.DataFrame(rows), alt="Criteria of each model")
+    show_markdown_table(pd.DataFrame(rows))
     tests = findings.tables[f"{analysis.name}.tests"]
     if len(tests):
         st.caption("Likelihood-ratio tests against model 1")
-        show_markdown_table(_tests(tests), alt="Likelihood-ratio tests against the first model")
+        show_markdown_table(_tests(tests))
     with st.expander("Terms side by side"):
-        show_markdown_table(_side_by_side(findings), alt="Terms of all models side by side")
+        show_markdown_table(_side_by_side(findings))
 
 
 def _tests(tests: pd.DataFrame) -> pd.DataFrame:
@@ -367,12 +367,12 @@ def _ordinal(analysis: Analysis, findings: Findings) -> None:
         for _, row in findings.table.iterrows()
     ]
     if rows:
-        show_markdown_table(pd.DataFrame(rows), alt="Linear and ordinal model, term by term")
+        show_markdown_table(pd.DataFrame(rows))
 
 
 def _with_interval(row: pd.Series, which: str) -> str:
     low, high = _number(row[f"conf_low_{which}"]), _number(row[f"conf_high_{which}"])
-    return f"{_number(row[f'estimate_{which}'])}  \n:gray[:small[{low} to {high}]]"
+    return f"{_number(row[f'estimate_{which}'])} :gray[:small[{low} to {high}]]"
 
 
 BODIES: dict[str, tuple[Callable[[str], None] | None, Callable[[Analysis, Findings], None]]] = {

@@ -157,7 +157,7 @@ def test_intervals_and_autocorrelation_are_settings_that_a_link_keeps(page):
     assert_sound(app)
     assert app.query_params["mixed_model.ar1"] == "true"
     assert app.query_params["mixed_model.intervals"] == "profile"
-    assert any("φ, from a turn's residual" in str(one.value) for one in app.table)
+    assert any("φ, from a turn's residual" in str(one.value) for one in app.markdown)
     assert "profile likelihood" in " ".join(one.value for one in app.caption)
     assert "Diagnostics are of the model without autocorrelated residuals" in said(app)
     app.selectbox(key="builder.outcome").set_value("satisfaction").run()
