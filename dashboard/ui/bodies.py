@@ -26,7 +26,7 @@ def show_claims(findings: Findings) -> None:
         _claim(row["claim"], row["source"], row["reported"], _found(row), row["page"], row["analysis"])
         for _, row in table.iterrows()
     ]
-    show_markdown_table(pd.DataFrame(rows))
+    show_markdown_table(pd.DataFrame(rows), alt="The papers' claims, as reported and in this data")
 
 
 def show_reported_claims() -> None:
@@ -39,7 +39,7 @@ def show_reported_claims() -> None:
         for one in registry().values()
         for claim in one.claims
     ]
-    show_markdown_table(pd.DataFrame(rows))
+    show_markdown_table(pd.DataFrame(rows), alt="The papers' claims, as reported")
 
 
 def _claim(claim: str, source: str, reported: str, found: str, page: str, analysis: str) -> dict[str, str]:
@@ -87,7 +87,7 @@ def show_checks(findings: Findings) -> None:
             }
             for _, row in found.iterrows()
         ]
-        show_markdown_table(pd.DataFrame(rows))
+        show_markdown_table(pd.DataFrame(rows), alt="Checks that found something")
     passed = table[table["severity"] == "ok"]
     if len(passed):
         label = f"{len(passed)} checks that found nothing"

@@ -205,7 +205,7 @@ def _terms(table: pd.DataFrame, *, phi: float | None) -> None:
     ]
     if phi is not None:
         rows.append({"Term": "φ, from a turn's residual to the next (AR(1))", "b": _number(phi)})
-    show_markdown_table(pd.DataFrame(rows).fillna(""))
+    show_markdown_table(pd.DataFrame(rows).fillna(""), alt="Fixed terms of the model")
 
 
 def _deviations(intervals: pd.DataFrame, note: str) -> None:
@@ -223,7 +223,7 @@ def _deviations(intervals: pd.DataFrame, note: str) -> None:
         for _, row in intervals[intervals["measure"] != "coefficient"].iterrows()
     ]
     st.caption(plain(note))
-    show_markdown_table(pd.DataFrame(rows))
+    show_markdown_table(pd.DataFrame(rows), alt="Intervals of standard deviations")
 
 
 def _p(value: float) -> str:
@@ -265,7 +265,7 @@ def _means(analysis: Analysis, findings: Findings) -> None:
         }
         for _, row in pairs.iterrows()
     ]
-    show_markdown_table(pd.DataFrame(rows))
+    show_markdown_table(pd.DataFrame(rows), alt="Pairwise differences of marginal means")
 
 
 def _comparison(analysis: Analysis, findings: Findings) -> None:
@@ -283,13 +283,13 @@ def _comparison(analysis: Analysis, findings: Findings) -> None:
         }
         for number, (_, row) in enumerate(findings.table.iterrows(), start=1)
     ]
-    show_markdown_table(pd.DataFrame(rows))
+    show_markdown_table(pd.DataFrame(rows), alt="Criteria of each model")
     tests = findings.tables[f"{analysis.name}.tests"]
     if len(tests):
         st.caption("Likelihood-ratio tests against model 1")
-        show_markdown_table(_tests(tests))
+        show_markdown_table(_tests(tests), alt="Likelihood-ratio tests against the first model")
     with st.expander("Terms side by side"):
-        show_markdown_table(_side_by_side(findings))
+        show_markdown_table(_side_by_side(findings), alt="Terms of all models side by side")
 
 
 def _tests(tests: pd.DataFrame) -> pd.DataFrame:
@@ -367,7 +367,7 @@ def _ordinal(analysis: Analysis, findings: Findings) -> None:
         for _, row in findings.table.iterrows()
     ]
     if rows:
-        show_markdown_table(pd.DataFrame(rows))
+        show_markdown_table(pd.DataFrame(rows), alt="Linear and ordinal model, term by term")
 
 
 def _with_interval(row: pd.Series, which: str) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FORMATTED_CELLS = 20_000
 LAZY_ROWS = 5_000
 READING_ROWS = 40
+# A page at 800 pixels, inside a folded part; a letter on average; a cell's padding.
+NARROW_PIXELS, LETTER_PIXELS, CELL_PIXELS = 480, 7, 21
 _FORMATS = {"count": "localized", "rating": "%.2f", "number": "%.4g", "p": "%.3f", "percent": "percent"}
 
 
@@ -44,19 +46,29 @@ def show_reading_table(frame: pd.DataFrame, *, alt: str) -> None:
     if len(frame) > READING_ROWS:
         show_table(frame, key=f"reading.{alt}", alt=alt)
         return
-    show_markdown_table(printed_table(frame).map(plain).rename(columns=plain))
+    show_markdown_table(printed_table(frame).map(plain).rename(columns=plain), alt=alt)
 
 
-def show_markdown_table(readable: pd.DataFrame) -> None:
+def show_markdown_table(readable: pd.DataFrame, *, alt: str) -> None:
     """Draw a table whose cells and headings are Markdown already, with bars escaped.
 
-    As one text: ``st.table`` reads each cell as a Markdown of its own and loads a library for columnar data first, which
-    takes a browser several times as long.
+    As one text where its words fit a narrow page: ``st.table`` reads each cell as a Markdown of its own and loads a
+    library for columnar data first, which takes a browser several times as long, but it scrolls sideways.
     """
+    names = [_one_line(name) for name in readable.columns]
     cells = [[_one_line(cell) for cell in row] for row in readable.to_numpy().tolist()]
-    rules = ["---:" if index and _numeric(column) else "---" for index, column in enumerate(zip(*cells, strict=True))]
-    lines = [[_one_line(name) for name in readable.columns], rules or ["---"] * readable.shape[1], *cells]
-    st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    columns = list(zip(names, *cells, strict=True))
+    if sum(max(map(_word_pixels, column)) + CELL_PIXELS for column in columns) > NARROW_PIXELS:
+        st.table(readable, border="horizontal", hide_index=True, alt=alt)
+        return
+    rules = ["---:" if index and _numeric(column[1:]) else "---" for index, column in enumerate(columns)]
+    st.markdown("\n".join(f"| {' | '.join(line)} |" for line in [names, rules, *cells]))
+
+
+def _word_pixels(cell: str) -> float:
+    """Return about how wide the longest word of a cell is that no line break can split."""
+    shown = re.sub(r"\]\([^)]*\)|:\w+\[|[\\*\[\]\u2060]", "", cell)
+    return LETTER_PIXELS * max(map(len, shown.split(" ")))
 
 
 def _numeric(cells: Sequence[str]) -> bool:

@@ -1,6 +1,10 @@
 """Names and text escapes that do not need a browser; see tests/browser for how they look."""
 
+import re
+
+import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.analyses import registry
 from dashboard.analyses.findings import Selection
@@ -35,3 +39,33 @@ def test_the_command_line_says_what_is_not_default():
         "-p exclude_flagged=true -p by=turn"
     )
     assert command_line(one, Selection(), one.parameters()) == "sense7 table applicability"
+
+
+def drawn(frame):
+    def script(columns, rows):
+        import pandas as pd
+
+        from dashboard.ui.tables import show_reading_table
+
+        show_reading_table(pd.DataFrame(rows, columns=columns), alt="A table")
+
+    app = AppTest.from_function(script, kwargs={"columns": list(frame), "rows": frame.to_numpy().tolist()}).run()
+    assert not app.exception
+    return app
+
+
+def test_a_table_for_reading_is_one_text_with_its_bars_escaped():
+    app = drawn(pd.DataFrame({"term": ["a | b", "$5-$6\n:red[x]"], "estimate": [-0.5, 12.0]}))
+    (text,) = (one.value for one in app.markdown)
+    lines = text.splitlines()
+    assert len(app.table) == 0
+    assert len(lines) == 4
+    assert [len(re.findall(r"(?<!\\)\|", line)) for line in lines] == [3, 3, 3, 3]
+    assert lines[1] == "| --- | ---: |"
+    assert lines[2].startswith(r"| a \| b | ")
+
+
+def test_a_table_too_wide_for_a_narrow_page_scrolls_by_itself():
+    app = drawn(pd.DataFrame({"term": ["word" * 30], "estimate": [1.0]}))
+    assert len(app.table) == 1
+    assert len(app.markdown) == 0
