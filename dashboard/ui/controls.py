@@ -154,9 +154,10 @@ def describe_remaining(left: Counts, everything: Counts) -> str:
 
 
 def show_chips(selection: Selection) -> None:
-    """Draw one chip per filter in force, each with a cross that takes it away, and a reset."""
-    if selection.is_everything:
-        return
+    """Draw one chip per filter in force, each with a cross that takes it away.
+
+    Their row is there without any too: a row that comes and goes would have the browser draw the page below anew.
+    """
     with st.container(horizontal=True, gap="small", key="chips"):
         for key in ("task", "model", "desired_empathy", "participant"):
             for level in st.session_state.get(key, []):
@@ -165,7 +166,6 @@ def show_chips(selection: Selection) -> None:
             _chip(f"{LABELS['min_rated_turns']} {selection.min_rated_turns}", "min_rated_turns", None)
         if selection.exclude_flagged:
             _chip("Without straight-liners", "exclude_flagged", None)
-        st.button("Reset filters", key="chip.reset", type="tertiary", on_click=address.reset_filters)
 
 
 def _chip(label: str, key: str, level: str | None) -> None:

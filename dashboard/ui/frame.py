@@ -49,11 +49,22 @@ def _navigation(pages: Sequence[Page]) -> None:
 
 def _filters(page: str) -> None:
     with st.container(key="filters", gap="small"):
-        st.caption("Conversations to look at")
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.caption("Conversations to look at")
+            # Always there, so that nothing moves and the browser has what draws buttons before the first filter.
+            reset = st.empty()
         place = st.empty()
         controls.show_filters(page)
         left, everything = cache.counts(address.selection()), cache.counts(Selection())
         place.markdown(f":small[{controls.describe_remaining(left, everything)}]")
+        reset.button(
+            "Reset",
+            key="filters.reset",
+            type="tertiary",
+            help="Take all filters away",
+            disabled=address.selection().is_everything,
+            on_click=address.reset_filters,
+        )
 
 
 def _provenance(selection: Selection) -> None:

@@ -181,7 +181,7 @@ def test_chips_and_reset_take_filters_away(tab, app_server):
     visit.tab.get_by_role("button", name=re.compile("Desired empathy: 1 Minimal empathy")).click()
     visit.tab.wait_for_function("!location.search.includes('desired_empathy=1')")
     assert visit.settle().counts != filtered
-    visit.press("Reset filters")
+    visit.press("Reset")
     visit.tab.wait_for_function("location.search === ''")
     assert " of " not in visit.settle().counts
 

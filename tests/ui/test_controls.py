@@ -64,7 +64,7 @@ def test_each_chip_takes_its_filter_away_and_reset_takes_all(app):
     app.button(key="chip.min_rated_turns.None").click().run()
     assert app.number_input(key="min_rated_turns").value is None
     assert app.query_params == {"task": tasks[1]}
-    app.button(key="chip.reset").click().run()
+    app.button(key="filters.reset").click().run()
     assert app.query_params == {}
     assert app.multiselect(key="task").value == []
 
