@@ -18,7 +18,7 @@ from dashboard.analyses.findings import Analysis, Findings, Parameters, Selectio
 from dashboard.stats.progress import listening
 from dashboard.ui import address, cache, panels
 from dashboard.ui.model_builder import AR1, FORMULA, METHOD, REFERENCE, remove_saved, saved_models
-from dashboard.ui.show import guarded, screen_template, show_figure
+from dashboard.ui.show import guarded, say, screen_template, show_figure
 from dashboard.ui.tables import show_markdown_table, show_reading_table
 from dashboard.ui.text import plain
 from dashboard.vocabulary import format_number
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SHARED = {"formula": FORMULA, "method": METHOD, "reference": REFERENCE, "ar1": AR1}
 _KEPT = 64
+_SHOWING_SECONDS = 0.08
 
 
 def chosen_parameters(analysis: Analysis, formula: str) -> Parameters:
@@ -53,9 +54,7 @@ def show_model(name: str, selection: Selection, formula: str) -> None:
         chosen = chosen_parameters(analysis, formula)
         with guarded(analysis.question) as failed:
             findings = _found(analysis, selection, chosen)
-            st.markdown(plain(findings.headline))
-            for warning in findings.warnings:
-                st.caption(f":material/warning: {plain(warning)}")
+            say(findings)
         if failed:
             return
         with guarded(analysis.question):
@@ -153,11 +152,13 @@ def _figure(findings: Findings, name: str, *, alt: str | None = None) -> None:
 
 
 def _model(analysis: Analysis, findings: Findings) -> None:
-    # The table is sent before the figure that stands above it: drawing takes longer than fitting.
+    # The table is sent before the figure that stands above it, and a little later, so that the browser has shown the table
+    # when it begins to draw: drawing takes longer than fitting.
     above = st.container()
     summary = findings.tables[f"{analysis.name}.summary"].set_index("measure")["value"]
     own = findings.tables.get(f"{analysis.name}.intervals")
     _terms(findings.table, phi=summary.get("ar1_phi"))
+    time.sleep(_SHOWING_SECONDS)
     with above:
         _figure(findings, analysis.name, alt=findings.headline)
     if own is not None:

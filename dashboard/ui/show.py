@@ -136,7 +136,7 @@ def show_findings(analysis: Analysis, selection: Selection, body: Callable[[Find
         with guarded(analysis.question) as failed:
             with st.spinner(_working(analysis), show_time=True), watching():
                 findings = cache.analyse(analysis.name, selection, chosen)
-            _say(findings)
+            say(findings)
         if address.changed(analysis) or not any(isinstance(one, NotInThisData) for one in failed):
             controls.show_parameters(analysis)
         if not failed:
@@ -155,11 +155,13 @@ def _working(analysis: Analysis) -> str:
     return f"Working on question {place}…" if place else "Working on this question …"
 
 
-def _say(findings: Findings) -> None:
+def say(findings: Findings) -> None:
     """Write the headline and, below it, what weakens the answer."""
     st.markdown(plain(findings.headline))
-    for warning in findings.warnings:
-        st.caption(f":material/warning: {plain(warning)}")
+    # In a part of their own: a browser draws anew what stands below parts that come and go.
+    with st.container(gap="small"):
+        for warning in findings.warnings:
+            st.caption(f":material/warning: {plain(warning)}")
 
 
 def _show(analysis: Analysis, findings: Findings) -> None:
