@@ -8,6 +8,8 @@ import threading
 import time
 from contextlib import suppress
 
+import streamlit as st
+
 from dashboard.analyses import PAGES, claims, on_page, registry
 from dashboard.analyses.findings import Parameters, Selection
 from dashboard.ui import cache
@@ -28,11 +30,17 @@ def give_way() -> None:
 def let_draw() -> None:
     """Let the browser draw the figure it has just been sent, before the server works on.
 
-    Only for a reader who came before the warm-up was through, to a machine of at most two processors: there browser and
-    server slow each other so much that the first figure would take half as long again. Once in a server's life.
+    Only where much is left to be worked on, on a machine of at most two processors: there browser and server slow each
+    other so much that the first figure would take half as long again. That is a reader who came before the warm-up was
+    through, and the first figure of a visit to data too large to be held in memory.
     """
-    if _CAME_EARLY.is_set() and (os.cpu_count() or 1) <= 2:
-        _CAME_EARLY.clear()
+    if (os.cpu_count() or 1) > 2:
+        return
+    is_early = _CAME_EARLY.is_set()
+    _CAME_EARLY.clear()
+    is_first = not st.session_state.get("drawn")
+    st.session_state["drawn"] = True
+    if is_early or (is_first and not is_held(cache.database())):
         time.sleep(DRAWING_SECONDS)
 
 

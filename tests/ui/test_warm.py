@@ -71,3 +71,17 @@ def test_an_early_reader_gets_a_figure_before_the_rest_is_worked_on(fresh, monke
     warm_up()
     let_draw()
     assert slept == pauses
+
+
+def test_large_data_is_worked_on_when_a_visit_has_its_first_figure(fresh, monkeypatch):
+    slept, visit = [], {}
+    monkeypatch.setattr(warm.time, "sleep", slept.append)
+    monkeypatch.setattr(warm.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(warm.st, "session_state", visit)
+    monkeypatch.setattr(memory, "HELD_ROWS", 0)
+    let_draw()
+    let_draw()
+    assert slept == [warm.DRAWING_SECONDS]
+    visit.clear()
+    let_draw()
+    assert len(slept) == 2
