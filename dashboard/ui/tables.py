@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FORMATTED_CELLS = 20_000
 LAZY_ROWS = 5_000
 READING_ROWS = 40
+_TO = re.compile(r"\bto\b")
 # A page at 800 pixels, inside a folded part; a letter on average; a cell's padding.
 NARROW_PIXELS, LETTER_PIXELS, CELL_PIXELS = 480, 7, 21
 _FORMATS = {"count": "localized", "rating": "%.2f", "number": "%.4g", "p": "%.3f", "percent": "percent"}
@@ -72,7 +73,9 @@ def _word_pixels(cell: str) -> float:
 
 
 def _numeric(cells: Sequence[str]) -> bool:
-    return any(cells) and all(re.match(r"\\?[−<.\d]", cell) for cell in cells if cell)
+    """Return whether a column holds numbers and intervals only; what is coloured throughout says why there is none."""
+    told = [cell for cell in cells if cell and not cell.startswith(":")]
+    return bool(told) and all(re.search(r"\d", cell) and not re.search(r"[^\W\d_]", _TO.sub("", cell)) for cell in told)
 
 
 def _one_line(cell: object) -> str:

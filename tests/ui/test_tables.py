@@ -65,6 +65,17 @@ def test_a_table_for_reading_is_one_text_with_its_bars_escaped():
     assert lines[2].startswith(r"| a \| b | ")
 
 
+def test_numbers_and_intervals_stand_right_and_words_left():
+    rows = {
+        "what": ["a", "b"],
+        "interval": ["−0.1 to 0.2", "1 to 2"],
+        "said": ["7 turns", "8 turns"],
+        "p": ["< .001", ""],
+    }
+    (text,) = (one.value for one in drawn(pd.DataFrame(rows)).markdown)
+    assert text.splitlines()[1] == "| --- | ---: | --- | ---: |"
+
+
 def test_a_table_too_wide_for_a_narrow_page_scrolls_by_itself():
     app = drawn(pd.DataFrame({"term": ["word" * 30], "estimate": [1.0]}))
     assert len(app.table) == 1
