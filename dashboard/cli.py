@@ -273,8 +273,9 @@ def figure(
     output: OutOption = None,
 ) -> None:
     """Write one figure for print, with its provenance inside; json and csv go to standard output without -o."""
-    from dashboard.export import figures, write_whole
+    from dashboard.export import figures
     from dashboard.export.items import Answer
+    from dashboard.files import write_whole
 
     figures.check_figure_format(format)
     how = figures.read_print(width, style, dpi)
@@ -525,7 +526,8 @@ def _analysed(
 
 def _deliver(frame: pd.DataFrame, name: str, format: str, output: Path | None, *, caption: str) -> None:
     """Print a table, or write it to a file whole."""
-    from dashboard.export import BINARY_FORMATS, table_bytes, table_text, write_whole
+    from dashboard.export import BINARY_FORMATS, table_bytes, table_text
+    from dashboard.files import write_whole
 
     if output is None and format not in BINARY_FORMATS:
         _print(table_text(frame, format, caption=caption))

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.export import TABLE_FORMATS, records, table_bytes, table_text, write_whole
+from dashboard.export import TABLE_FORMATS, records, table_bytes, table_text
+from dashboard.files import write_whole
 from dashboard.vocabulary import Refused
 
 NASTY = ["=1+1", "+1", "-2+3", "@SUM(A1)", "\tx", "$5-$6 & 50 % _a_ {b} ~ ^ \\", "<script>|:red[x]", "مرحبا 你好", None]

@@ -9,7 +9,6 @@ from dashboard.export.tables import (
     spreadsheet_safe,
     table_bytes,
     table_text,
-    write_whole,
 )
 
 __all__ = [
@@ -21,5 +20,4 @@ __all__ = [
     "spreadsheet_safe",
     "table_bytes",
     "table_text",
-    "write_whole",
 ]

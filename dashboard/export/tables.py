@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dashboard.export.archive import zip_bytes
 from dashboard.export.latex import latex_text
-from dashboard.vocabulary import Refused, column, column_formats, format_number, unknown_name
+from dashboard.vocabulary import column, column_formats, format_number, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,29 +53,6 @@ def table_bytes(frame: pd.DataFrame, format: str, *, caption: str = "") -> bytes
     if format == "parquet":
         return _parquet(frame)
     return table_text(frame, format, caption=caption).encode("utf-8")
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all.
-
-    Raises
-    ------
-    Refused
-        When the folder does not exist or cannot be written to.
-    """
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise Refused(f"The file {path} must be writable; it is not ({error.strerror}).") from None
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import queue
 import re
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dashboard.files import write_whole
 from dashboard.intake.predictions import BLANK, COLUMNS
 from dashboard.intake.predictions import FAILED as FAILED_ROW
 from dashboard.judge.client import ANSWERED, FAILED, UNREADABLE, Asker, Endpoint, Fatal, Reply, Stopped
@@ -252,7 +251,7 @@ def write_predictions(
     for row in conversations.itertuples(index=False):
         reply = replies[iteration, row.conversation]
         writer.writerow([_neutral(cell) for cell in _row(row, reply, model, prompt)])
-    _write_whole(path, content.getvalue().encode("utf-8"))
+    write_whole(path, content.getvalue().encode("utf-8"))
 
 
 def _row(row: Any, reply: Reply, model: str, prompt: Prompt) -> list[str]:
@@ -283,20 +282,6 @@ def _neutral(cell: str) -> str:
     """Put an apostrophe before text that a spreadsheet would run as a formula, and drop what no text file holds."""
     cell = cell.replace("\x00", "")
     return "'" + cell if cell.startswith(_RUNS_IN_A_SPREADSHEET) else cell
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise Refused(f"The file {path} must be writable; it is not ({error.strerror}).") from None
 
 
 def describe_outcome(outcome: Outcome, *, price_in: float | None, price_out: float | None) -> dict[str, Any]:
