@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,6 +125,7 @@ def run(
     # Looked at in a browser, so it goes with progress, not with results.
     _say(f"{title}: the dashboard is at http://localhost:{port}. Ctrl-C stops it.")
     os.environ["SENSE7_DATA"] = str(folder)
+    os.environ[paths.STARTED] = str(time.time())
     # Streamlit reads .streamlit/config.toml from its working directory.
     os.chdir(paths.ROOT)
     arguments = [

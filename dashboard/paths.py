@@ -11,11 +11,14 @@ ROOT = _SHIPPED if _SHIPPED.is_dir() else PACKAGE.parent
 
 QUERIES = ROOT / "queries"
 SAMPLE = ROOT / "data" / "sample"
+SAMPLE_CLAIMS = ROOT / "data" / "sample-claims.json"
 MAPPINGS = ROOT / "data" / "mappings"
 STREAMLIT_CONFIG = ROOT / ".streamlit" / "config.toml"
 APP = PACKAGE / "app.py"
 SERVER = PACKAGE / "server.py"
 MANIFEST = "manifest.json"
+# The environment's word for when `sense7 run` was given, in seconds since 1970.
+STARTED = "SENSE7_STARTED"
 
 
 def release_folder(working_directory: Path) -> Path:

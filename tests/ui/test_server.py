@@ -1,0 +1,44 @@
+"""What is set up before the server answers."""
+
+import socket
+
+import pytest
+
+from dashboard.server import ANSWERS_BY, head_start, send_at_once
+
+
+@pytest.mark.parametrize(
+    ("started", "now", "left"),
+    [
+        (None, 100.0, 0.0),
+        ("100.0", 100.0, ANSWERS_BY),
+        ("100.0", 101.0, ANSWERS_BY - 1.0),
+        ("100.0", 500.0, 0.0),
+        # The clock was set back.
+        ("100.0", 50.0, ANSWERS_BY),
+    ],
+)
+def test_the_head_start_ends_when_the_server_shall_answer(started, now, left):
+    assert head_start(started, now) == pytest.approx(left)
+
+
+@pytest.mark.parametrize(("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_connections_send_small_pieces_at_once(family, address):
+    def waits(one):
+        return not one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    with socket.socket(family) as listening, socket.socket(family) as browser, socket.socket(family) as other:
+        try:
+            listening.bind((address, 0))
+        except OSError:
+            pytest.skip(f"this machine has no address {address}")
+        listening.listen()
+        send_at_once()
+        browser.connect(listening.getsockname())
+        accepted, _ = listening.accept()
+        with accepted:
+            assert not waits(accepted)
+            assert waits(other)
+            # The sockets looked at are still open.
+            accepted.sendall(b"x")
+            assert browser.recv(1) == b"x"
