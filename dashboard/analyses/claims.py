@@ -19,16 +19,16 @@ NAME = "claims"
 Runner = Callable[[Database, Analysis, Selection, Parameters], Findings]
 
 
-def analyse(
-    database: Database, selection: Selection, parameters: Parameters, *, run: Runner = base.run_analysis
-) -> Findings:
-    """Run every analysis that checks a claim, and put reported and found figures side by side.
+def analyse(database: Database, selection: Selection, parameters: Parameters) -> Findings:
+    """Run every analysis that checks a claim, and put reported and found figures side by side."""
+    return describe(database, selection, lambda: claims_table(database, selection))
 
-    ``run`` is how an analysis is run: pages pass one that remembers what was found before.
-    """
+
+def describe(database: Database, selection: Selection, ask: Callable[[], pd.DataFrame]) -> Findings:
+    """Say what the claims' table holds; ``ask`` returns it, for whoever keeps it or part of it."""
     counts = count_selection(database, selection)
     refuse_empty(counts)
-    table = claims_table(database, selection, run=run)
+    table = ask()
     checked = int((table["this_data"] != "–").sum())
     headline = (
         f"{plural(len(table), 'claim')} of the papers can be held against this data here; "

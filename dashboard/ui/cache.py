@@ -24,6 +24,7 @@ from dashboard.analyses.findings import (
     count_selection,
     run_analysis,
 )
+from dashboard.analyses.kept_claims import find_claims, keep_claims
 from dashboard.database import Database, connect, is_public
 from dashboard.intake.predictions import find_predictions
 from dashboard.paths import MANIFEST, data_folder
@@ -90,8 +91,31 @@ def _analyse(
     def remembered(data: Database, one: Analysis, chosen: Selection, own: Parameters) -> Findings:
         return _analyse(data, key, public, one.name, Selection() if one.whole_data else chosen, own)
 
+    def ask() -> pd.DataFrame:
+        known = _known_claims(_data, key)
+        if selection.is_everything and known:
+            return known[0]
+        table = claims.claims_table(_data, selection, run=remembered)
+        if selection.is_everything:
+            known.append(table)
+            keep_claims(_data, table)
+        return table
+
     check_selection(_data, selection)
-    return claims.analyse(_data, selection, parameters, run=remembered)
+    return claims.describe(_data, selection, ask)
+
+
+def are_claims_known(selection: Selection) -> bool:
+    """Return whether the claims' answers need not be asked for."""
+    data = database()
+    return selection.is_everything and bool(_known_claims(data, data_key(data) + _files_beside(data)))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _known_claims(_data: Database, key: str) -> list[pd.DataFrame]:
+    """Return the claims' table for unfiltered data in a list, which is empty as long as nobody has asked."""
+    kept = find_claims(_data)
+    return [] if kept is None else [kept]
 
 
 def counts(selection: Selection) -> Counts:

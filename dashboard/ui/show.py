@@ -90,15 +90,25 @@ def _menu(title: str, glossary: Sequence[str], more: Sequence[tuple[str, str]]) 
 
 
 def show_later(
-    analysis: Analysis, selection: Selection, body: Callable[[Findings], None], *, waiting: Callable[[], None]
+    analysis: Analysis,
+    selection: Selection,
+    body: Callable[[Findings], None],
+    *,
+    waiting: Callable[[], None],
+    is_known: bool,
 ) -> Callable[[], None]:
     """Keep the place of an analysis that takes long; return the function that draws it once the rest is there.
 
     On the first visit ``waiting`` draws what is known before, at about the height of the whole, so that nothing jumps;
-    later the last answer stands there until the new one comes.
+    later the last answer stands there until the new one comes. What ``is_known`` is drawn at once.
     """
     seen = f"seen.{analysis.name}"
     before, place = st.empty(), st.container()
+    if is_known:
+        with place:
+            show_findings(analysis, selection, body)
+        st.session_state[seen] = True
+        return lambda: None
     if not st.session_state.get(seen):
         with before.container(key=f"waiting-{analysis.name}", gap="small"):
             st.header(analysis.question, anchor=False)

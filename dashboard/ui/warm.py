@@ -71,10 +71,16 @@ def warm_up() -> None:
 
 
 def _questions() -> list[tuple[str, Parameters]]:
-    """Return the first page's questions, then what its claims ask of others, then the claims, which find all answered."""
+    """Return the first page's questions, then what its claims ask of others, then the claims, which find all answered.
+
+    Claims whose answers are known need no others, and come before them.
+    """
     first = [(one.name, one.parameters()) for one in on_page(PAGES[0]) if one.name != claims.NAME]
     asked = [(one.name, claim.parameters or one.parameters()) for one in registry().values() for claim in one.claims]
-    return [*first, *dict.fromkeys(asked), (claims.NAME, registry()[claims.NAME].parameters())]
+    claimed = (claims.NAME, registry()[claims.NAME].parameters())
+    if cache.are_claims_known(Selection()):
+        return [*first, claimed, *dict.fromkeys(asked)]
+    return [*first, *dict.fromkeys(asked), claimed]
 
 
 def _draw(name: str, parameters: Parameters) -> None:

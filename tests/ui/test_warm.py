@@ -1,8 +1,10 @@
 """The server has the first page's answers on their way before its first reader."""
 
+import shutil
+
 import pytest
 
-from dashboard.analyses import on_page
+from dashboard.analyses import on_page, registry
 from dashboard.analyses.findings import Selection
 from dashboard.paths import SAMPLE
 from dashboard.ui import cache, memory, warm
@@ -17,7 +19,7 @@ def fresh(monkeypatch):
 
     def close():
         monkeypatch.setattr(cache, "run_analysis", lambda *_: pytest.fail("asked anew"))
-        monkeypatch.setattr(cache.claims, "analyse", lambda *_, **__: pytest.fail("asked anew"))
+        monkeypatch.setattr(cache.claims, "claims_table", lambda *_, **__: pytest.fail("asked anew"))
 
     yield close
     cache.st.cache_resource.clear()
@@ -29,6 +31,45 @@ def test_everything_the_first_page_asks_is_remembered(fresh):
     fresh()
     for one in on_page("Overview"):
         assert cache.analyse(one.name, Selection(), one.parameters()).name == one.name
+
+
+def test_the_sample_s_claims_are_known_before_anything_is_asked(fresh):
+    fresh()
+    assert cache.are_claims_known(Selection())
+    assert len(_claims(Selection()).table) > 10
+
+
+def test_claims_under_a_filter_are_asked(fresh):
+    chosen = Selection(desired_empathy=(3.0,))
+    assert not cache.are_claims_known(chosen)
+    assert _claims(chosen).table["this_data"].tolist() != _claims(Selection()).table["this_data"].tolist()
+
+
+def test_claims_are_asked_once_of_data_of_ones_own(fresh, monkeypatch, tmp_path):
+    shutil.copytree(SAMPLE, tmp_path / "mine")
+    monkeypatch.setenv("SENSE7_DATA", str(tmp_path / "mine"))
+    assert not cache.are_claims_known(Selection())
+    found = _claims(Selection())
+    fresh()
+    assert cache.are_claims_known(Selection())
+    # As after a new start.
+    cache.st.cache_resource.clear()
+    assert cache.are_claims_known(Selection())
+    assert _claims(Selection()).table.equals(found.table)
+
+
+def test_claims_that_are_known_come_before_what_others_need(fresh):
+    assert [name for name, _ in warm._questions()].index("claims") == len(on_page("Overview")) - 1
+
+
+def test_claims_that_are_not_known_come_last(fresh, monkeypatch, tmp_path):
+    shutil.copytree(SAMPLE, tmp_path / "mine")
+    monkeypatch.setenv("SENSE7_DATA", str(tmp_path / "mine"))
+    assert warm._questions()[-1][0] == "claims"
+
+
+def _claims(selection):
+    return cache.analyse("claims", selection, registry()["claims"].parameters())
 
 
 def test_large_data_is_opened_only(fresh, monkeypatch):
