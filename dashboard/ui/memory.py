@@ -1,7 +1,7 @@
 """Small data is held in memory while the dashboard runs: a filter then redraws in milliseconds, not in tenths.
 
-Tables and marts that views would read and join anew for every query become DuckDB tables; and a query that is asked
-again with the same values is answered from memory. Large data (see ``HELD_ROWS``) stays in its files.
+Tables and marts that views would read and join anew for every query become DuckDB tables; large data (see
+``HELD_ROWS``) stays in its files. In both, a query that is asked again with the same values is answered from memory.
 """
 
 from __future__ import annotations
@@ -15,29 +15,37 @@ from dashboard.database import TABLES, Database, layers
 from dashboard.paths import QUERIES
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 HELD_ROWS = 300_000
 _ANSWERS = 200
-_ANSWER_ROWS = 20_000
+_ANSWER_ROWS, _ALL_ROWS = 20_000, 400_000
 
 
 def is_held(database: Database) -> bool:
     """Return whether the data is small enough to be held in memory."""
-    return int(database.manifest.get("counts", {}).get("messages") or 0) <= HELD_ROWS
+    return count_messages(database) <= HELD_ROWS
+
+
+def count_messages(database: Database) -> int:
+    """Return how many messages the data's manifest counts."""
+    return int(database.manifest.get("counts", {}).get("messages") or 0)
 
 
 def hold_in_memory(database: Database) -> Database:
-    """Return the database, held in memory where it is small; its answers are the same."""
-    if not is_held(database):
-        return database
-    connection = database.connection
+    """Return the database, held in memory where it is small, remembering its answers; they are the same."""
+    if is_held(database):
+        _hold(database.connection)
+    return RememberingDatabase(database.folder, database.manifest, database.public, database.connection)
+
+
+def _hold(connection: duckdb.DuckDBPyConnection) -> None:
     marts = [one.name for one in layers() if not one.parameters and (QUERIES / "marts" / f"{one.name}.sql").is_file()]
     for schema, name in [*(("raw", table) for table in TABLES), *(("main", mart) for mart in marts)]:
         connection.execute(f"create table {schema}.held as select * from {schema}.{name}")
         connection.execute(f"drop view {schema}.{name}")
         connection.execute(f"alter table {schema}.held rename to {name}")
-    return RememberingDatabase(database.folder, database.manifest, database.public, connection)
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class _Answers:
             return
         with self._lock:
             self._frames[key] = frame.copy()
-            while len(self._frames) > _ANSWERS:
+            while len(self._frames) > _ANSWERS or sum(map(len, self._frames.values())) > _ALL_ROWS:
                 self._frames.popitem(last=False)
 
 
