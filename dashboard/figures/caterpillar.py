@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-DRAWN = 500
+DRAWN = 300
 
 
 def choose_drawn(n_people: int, *, most: int = DRAWN) -> list[int]:
@@ -36,7 +36,7 @@ def draw_caterpillar(
     ----------
     frame
         One row per person, in drawing order: participant, mean, shrunken_mean, conf_low, conf_high, n_turns,
-        n_conversations. Where ``shrunken_mean`` is unknown throughout, raw means are drawn alone. Of more than 500
+        n_conversations. Where ``shrunken_mean`` is unknown throughout, raw means are drawn alone. Of more than 300
         people evenly spaced ones are drawn.
     template
         The medium's template.

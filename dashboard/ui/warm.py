@@ -6,72 +6,123 @@ import logging
 import os
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import streamlit as st
 
 from dashboard.analyses import PAGES, claims, on_page, registry
 from dashboard.analyses.findings import Parameters, Selection
 from dashboard.ui import cache
-from dashboard.ui.memory import is_held
+from dashboard.ui.memory import count_messages, is_held
 from dashboard.vocabulary import Refused
 
 logger = logging.getLogger("dashboard")
-_READ, _CAME_EARLY = threading.Event(), threading.Event()
-# About what a browser takes to load the charts' library and draw a first chart beside an idle server.
-DRAWING_SECONDS = 2.0
+# About what a browser takes to load the charts' library and draw a first chart beside an idle server; and, once it has
+# the library, another one.
+DRAWING_SECONDS, REDRAWING_SECONDS = 2.0, 0.5
+# A longer wait where what comes next takes many seconds anyway.
+DRAWING_LARGE_SECONDS = 3.0
+# What larger data is asked takes too long for asking before anybody wants it.
+WARMED_ROWS = 2_000_000
+# After so long nothing more is begun with data that is not held in memory: a reader shall find an idle server.
+WARMING_SECONDS = 5.0
 
 
-def give_way() -> None:
-    """Say that somebody reads: the page asks for what it needs itself, and two askers would slow each other."""
-    _READ.set()
+class _Readers:
+    """Who is being answered; the warm-up waits for them, since two askers slow each other."""
+
+    def __init__(self) -> None:
+        self._reading = 0
+        self._left = 0.0
+        self._changed = threading.Condition()
+        self.is_warming = self.came_early = False
+
+    def come(self) -> None:
+        with self._changed:
+            self._reading += 1
+            self.came_early |= self.is_warming
+
+    def leave(self) -> None:
+        with self._changed:
+            self._reading -= 1
+            self._left = time.monotonic()
+            self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Return when nobody is being answered, and the last browser has had the time to draw."""
+        with self._changed:
+            while self._reading or (rest := self._left + DRAWING_SECONDS - time.monotonic()) > 0:
+                self._changed.wait(None if self._reading else rest)
+
+
+_readers = _Readers()
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Say that somebody is being answered: the page asks for what it needs itself."""
+    st.session_state["drawn_now"] = False
+    _readers.come()
+    try:
+        yield
+    finally:
+        _readers.leave()
 
 
 def let_draw() -> None:
     """Let the browser draw the figure it has just been sent, before the server works on.
 
     Only where much is left to be worked on, on a machine of at most two processors: there browser and server slow each
-    other so much that the first figure would take half as long again. That is a reader who came before the warm-up was
-    through, and the first figure of a visit to data too large to be held in memory.
+    other so much that the first figure would take half as long again. That is a reader who came before the first page's
+    answers were there, and the first figure of a page on data too large to be held in memory.
     """
     if (os.cpu_count() or 1) > 2:
         return
-    is_early = _CAME_EARLY.is_set()
-    _CAME_EARLY.clear()
-    is_first = not st.session_state.get("drawn")
-    st.session_state["drawn"] = True
-    if is_early or (is_first and not is_held(cache.database())):
+    is_early, _readers.came_early = _readers.came_early, False
+    is_first, is_first_here = (not st.session_state.get(name) for name in ("drawn", "drawn_now"))
+    st.session_state["drawn"] = st.session_state["drawn_now"] = True
+    is_large = is_first_here and not is_held(cache.database())
+    if is_large:
+        time.sleep(DRAWING_LARGE_SECONDS if is_first else REDRAWING_SECONDS)
+    elif is_early:
         time.sleep(DRAWING_SECONDS)
 
 
 def warm_up() -> None:
-    """Ask what the first page asks of unfiltered data, so that its answers are there, until somebody reads.
+    """Ask of unfiltered data what the first page asks, then what other pages ask first, so that it is known.
 
-    Data too large to be held in memory is opened only: its reader may have come for another page. Nothing is raised;
-    what fails here fails on the page, which says why.
+    It waits while somebody reads. Data too large to be held in memory is asked each page's first question for some
+    seconds, data larger than ``WARMED_ROWS`` is opened only. Nothing is raised; what fails here fails on the page, which says why.
     """
-    _READ.clear()
-    _CAME_EARLY.clear()
+    _readers.is_warming, _readers.came_early = True, False
     try:
         import plotly.graph_objects  # noqa: F401
 
         data = cache.database()
         if not is_held(data):
+            _readers.is_warming = False
+        if count_messages(data) > WARMED_ROWS:
             return
-        for name, parameters in _questions():
-            if _READ.is_set():
-                _CAME_EARLY.set()
+        began = time.monotonic()
+        for name, parameters in _questions() if is_held(data) else _first_questions():
+            _readers.wait()
+            if not is_held(data) and time.monotonic() > began + WARMING_SECONDS:
                 return
             with suppress(Refused):
                 _draw(name, parameters)
+            if name == claims.NAME:
+                _readers.is_warming = False
     except Refused:
         return
     except Exception:
         logger.exception("failed: warming up")
+    finally:
+        _readers.is_warming = False
 
 
 def _questions() -> list[tuple[str, Parameters]]:
-    """Return the first page's questions, then what its claims ask of others, then the claims, which find all answered.
+    """Return the first page's questions, what its claims ask of others, the claims, and each page's first question.
 
     Claims whose answers are known need no others, and come before them.
     """
@@ -79,8 +130,14 @@ def _questions() -> list[tuple[str, Parameters]]:
     asked = [(one.name, claim.parameters or one.parameters()) for one in registry().values() for claim in one.claims]
     claimed = (claims.NAME, registry()[claims.NAME].parameters())
     if cache.are_claims_known(Selection()):
-        return [*first, claimed, *dict.fromkeys(asked)]
-    return [*first, *dict.fromkeys(asked), claimed]
+        return list(dict.fromkeys([*first, claimed, *asked, *_first_questions()]))
+    return list(dict.fromkeys([*first, *asked, claimed, *_first_questions()]))
+
+
+def _first_questions() -> list[tuple[str, Parameters]]:
+    """Return each page's first question, but for the claims, which ask all."""
+    pages = ([one for one in on_page(page) if one.name != claims.NAME] for page in PAGES)
+    return [(page[0].name, page[0].parameters()) for page in pages if page]
 
 
 def _draw(name: str, parameters: Parameters) -> None:

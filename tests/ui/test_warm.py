@@ -1,6 +1,8 @@
 """The server has the first page's answers on their way before its first reader."""
 
 import shutil
+import threading
+import time
 
 import pytest
 
@@ -8,13 +10,15 @@ from dashboard.analyses import on_page, registry
 from dashboard.analyses.findings import Selection
 from dashboard.paths import SAMPLE
 from dashboard.ui import cache, memory, warm
-from dashboard.ui.warm import give_way, let_draw, warm_up
+from dashboard.ui.warm import let_draw, reading, warm_up
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """Start with empty caches; afterwards any analysis that is not remembered fails."""
     monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
+    monkeypatch.setattr(warm, "_readers", warm._Readers())
+    monkeypatch.setattr(warm.st, "session_state", {})
     cache.st.cache_resource.clear()
 
     def close():
@@ -23,7 +27,6 @@ def fresh(monkeypatch):
 
     yield close
     cache.st.cache_resource.clear()
-    warm._CAME_EARLY.clear()
 
 
 def test_everything_the_first_page_asks_is_remembered(fresh):
@@ -62,18 +65,42 @@ def test_claims_that_are_known_come_before_what_others_need(fresh):
     assert [name for name, _ in warm._questions()].index("claims") == len(on_page("Overview")) - 1
 
 
-def test_claims_that_are_not_known_come_last(fresh, monkeypatch, tmp_path):
+def test_claims_that_are_not_known_come_after_what_they_need(fresh, monkeypatch, tmp_path):
     shutil.copytree(SAMPLE, tmp_path / "mine")
     monkeypatch.setenv("SENSE7_DATA", str(tmp_path / "mine"))
-    assert warm._questions()[-1][0] == "claims"
+    asked = [name for name, _ in warm._questions()]
+    claimed = {one.name for one in registry().values() if one.claims}
+    assert claimed == claimed & set(asked[: asked.index("claims")])
 
 
 def _claims(selection):
     return cache.analyse("claims", selection, registry()["claims"].parameters())
 
 
-def test_large_data_is_opened_only(fresh, monkeypatch):
+def test_each_page_s_first_question_is_known_in_large_data(fresh, monkeypatch):
     monkeypatch.setattr(memory, "HELD_ROWS", 0)
+    monkeypatch.setattr(warm, "WARMING_SECONDS", 600)
+    warm_up()
+    fresh()
+    for page in ("Variability", "Expectations", "Breakdowns", "Classifier"):
+        one = on_page(page)[0]
+        assert cache.analyse(one.name, Selection(), one.parameters()).name == one.name
+
+
+def test_large_data_is_asked_for_some_seconds_only(fresh, monkeypatch):
+    asked = []
+    monkeypatch.setattr(memory, "HELD_ROWS", 0)
+    monkeypatch.setattr(warm, "WARMING_SECONDS", 0.2)
+    monkeypatch.setattr(
+        warm.cache, "analyse", lambda name, *_: asked.append(name) or time.sleep(0.3) or cache.Findings(name, "", {})
+    )
+    warm_up()
+    assert len(asked) == 1
+
+
+def test_data_larger_than_that_is_opened_only(fresh, monkeypatch):
+    monkeypatch.setattr(memory, "HELD_ROWS", 0)
+    monkeypatch.setattr(warm, "WARMED_ROWS", 0)
     fresh()
     warm_up()
 
@@ -83,46 +110,78 @@ def test_a_folder_that_is_not_ours_is_left_to_the_page(fresh, monkeypatch, tmp_p
     warm_up()
 
 
-def test_it_gives_way_to_a_reader(fresh, monkeypatch):
-    asked = []
+def test_it_waits_while_somebody_reads(fresh, monkeypatch):
+    asked, first = [], threading.Event()
+    reader = reading()
 
-    def analyse_and_be_read(name, *_):
+    def analyse(name, *_):
         asked.append(name)
-        give_way()
+        if not first.is_set():
+            reader.__enter__()
+            first.set()
         return cache.Findings(name=name, headline="", tables={})
 
-    monkeypatch.setattr(warm.cache, "analyse", analyse_and_be_read)
-    warm_up()
+    monkeypatch.setattr(warm.cache, "analyse", analyse)
+    monkeypatch.setattr(warm, "DRAWING_SECONDS", 0)
+    warming = threading.Thread(target=warm_up)
+    warming.start()
+    assert first.wait(10)
+    warming.join(0.3)
+    assert warming.is_alive()
     assert len(asked) == 1
+    reader.__exit__(None, None, None)
+    warming.join(10)
+    assert not warming.is_alive()
+    assert len(asked) == len(warm._questions())
 
 
-@pytest.mark.parametrize(("processors", "pauses"), [(2, [warm.DRAWING_SECONDS]), (8, [])])
-def test_an_early_reader_gets_a_figure_before_the_rest_is_worked_on(fresh, monkeypatch, processors, pauses):
-    slept = []
-    monkeypatch.setattr(warm.time, "sleep", slept.append)
-    monkeypatch.setattr(warm.os, "cpu_count", lambda: processors)
-    monkeypatch.setattr(warm.cache, "analyse", lambda name, *_: give_way() or cache.Findings(name, "", {}))
-    let_draw()
-    assert slept == []
-    warm_up()
-    let_draw()
-    let_draw()
-    assert slept == pauses
-    monkeypatch.setattr(warm, "_questions", list)
-    warm_up()
-    let_draw()
-    assert slept == pauses
+def test_a_reader_who_leaves_by_an_error_has_left(fresh, monkeypatch):
+    monkeypatch.setattr(warm, "DRAWING_SECONDS", 0)
+    with pytest.raises(ValueError, match="away"), reading():
+        raise ValueError("away")
+    warm._readers.wait()
 
 
-def test_large_data_is_worked_on_when_a_visit_has_its_first_figure(fresh, monkeypatch):
-    slept, visit = [], {}
-    monkeypatch.setattr(warm.time, "sleep", slept.append)
+@pytest.fixture
+def slept(monkeypatch):
+    """Return the pauses made."""
+    pauses = []
+    monkeypatch.setattr(warm.time, "sleep", pauses.append)
     monkeypatch.setattr(warm.os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(warm.st, "session_state", visit)
-    monkeypatch.setattr(memory, "HELD_ROWS", 0)
-    let_draw()
-    let_draw()
+    return pauses
+
+
+def _come():
+    with reading():
+        let_draw()
+        let_draw()
+
+
+def test_an_early_reader_gets_a_figure_before_the_rest_is_worked_on(fresh, slept):
+    _come()
+    assert slept == []
+    warm._readers.is_warming = True
+    _come()
     assert slept == [warm.DRAWING_SECONDS]
-    visit.clear()
-    let_draw()
-    assert len(slept) == 2
+
+
+def test_a_reader_who_comes_when_all_is_known_waits_for_nothing(fresh, slept, monkeypatch):
+    monkeypatch.setattr(warm.cache, "analyse", lambda name, *_: cache.Findings(name, "", {}))
+    warm_up()
+    _come()
+    assert slept == []
+
+
+def test_nobody_pauses_on_larger_machines(fresh, slept, monkeypatch):
+    monkeypatch.setattr(warm.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(memory, "HELD_ROWS", 0)
+    warm._readers.is_warming = True
+    _come()
+    assert slept == []
+
+
+def test_large_data_is_worked_on_when_a_page_has_its_first_figure(fresh, slept, monkeypatch):
+    monkeypatch.setattr(memory, "HELD_ROWS", 0)
+    _come()
+    _come()
+    assert slept == [warm.DRAWING_LARGE_SECONDS, warm.REDRAWING_SECONDS]
