@@ -23,9 +23,11 @@ logger = logging.getLogger("dashboard")
 DRAWING_SECONDS, REDRAWING_SECONDS = 2.0, 0.5
 # A longer wait where what comes next takes many seconds anyway.
 DRAWING_LARGE_SECONDS = 3.0
+# As long as somebody may still be coming, or be about to ask the next thing, the server stays idle.
+QUIET_SECONDS = 5.0
 # What larger data is asked takes too long for asking before anybody wants it.
 WARMED_ROWS = 2_000_000
-# After so long nothing more is begun with data that is not held in memory: a reader shall find an idle server.
+# After so long a work nothing more is begun with data that is not held in memory: a reader shall find an idle server.
 WARMING_SECONDS = 5.0
 
 
@@ -34,14 +36,16 @@ class _Readers:
 
     def __init__(self) -> None:
         self._reading = 0
-        self._left = 0.0
+        self._left = -QUIET_SECONDS
         self._changed = threading.Condition()
         self.is_warming = self.came_early = False
 
     def come(self) -> None:
         with self._changed:
             self._reading += 1
+            # Only the first of them: what is asked next finds the browser ready.
             self.came_early |= self.is_warming
+            self.is_warming = False
 
     def leave(self) -> None:
         with self._changed:
@@ -49,10 +53,15 @@ class _Readers:
             self._left = time.monotonic()
             self._changed.notify_all()
 
-    def wait(self) -> None:
-        """Return when nobody is being answered, and the last browser has had the time to draw."""
+    def expect(self) -> None:
+        """Be as quiet as if somebody had just been answered: the first reader is about to come."""
         with self._changed:
-            while self._reading or (rest := self._left + DRAWING_SECONDS - time.monotonic()) > 0:
+            self._left = time.monotonic()
+
+    def wait(self) -> None:
+        """Return when nobody is being answered, and for some time nobody has been."""
+        with self._changed:
+            while self._reading or (rest := self._left + QUIET_SECONDS - time.monotonic()) > 0:
                 self._changed.wait(None if self._reading else rest)
 
 
@@ -74,8 +83,8 @@ def let_draw() -> None:
     """Let the browser draw the figure it has just been sent, before the server works on.
 
     Only where much is left to be worked on, on a machine of at most two processors: there browser and server slow each
-    other so much that the first figure would take half as long again. That is a reader who came before the first page's
-    answers were there, and the first figure of a page on data too large to be held in memory.
+    other so much that the first figure would take half as long again. That is a reader who came with the server's start,
+    and the first figure of a page on data too large to be held in memory.
     """
     if (os.cpu_count() or 1) > 2:
         return
@@ -95,24 +104,19 @@ def warm_up() -> None:
     It waits while somebody reads. Data too large to be held in memory is asked each page's first question for some
     seconds, data larger than ``WARMED_ROWS`` is opened only. Nothing is raised; what fails here fails on the page, which says why.
     """
-    _readers.is_warming, _readers.came_early = True, False
     try:
         import plotly.graph_objects  # noqa: F401
 
         data = cache.database()
-        if not is_held(data):
-            _readers.is_warming = False
-        if count_messages(data) > WARMED_ROWS:
-            return
-        began = time.monotonic()
-        for name, parameters in _questions() if is_held(data) else _first_questions():
+        if is_held(data):
+            _readers.is_warming = True
+            _ask(_first_page())
+            _readers.expect()
             _readers.wait()
-            if not is_held(data) and time.monotonic() > began + WARMING_SECONDS:
-                return
-            with suppress(Refused):
-                _draw(name, parameters)
-            if name == claims.NAME:
-                _readers.is_warming = False
+            _readers.is_warming = False
+            _ask([*_asked_by_claims(), *_first_questions()])
+        elif count_messages(data) <= WARMED_ROWS:
+            _ask(_first_questions(), most=WARMING_SECONDS)
     except Refused:
         return
     except Exception:
@@ -121,17 +125,28 @@ def warm_up() -> None:
         _readers.is_warming = False
 
 
-def _questions() -> list[tuple[str, Parameters]]:
-    """Return the first page's questions, what its claims ask of others, the claims, and each page's first question.
+def _ask(questions: list[tuple[str, Parameters]], *, most: float = float("inf")) -> None:
+    """Ask one after another while nobody reads; begin none after ``most`` seconds of asking."""
+    spent = 0.0
+    for name, parameters in dict.fromkeys(questions):
+        _readers.wait()
+        if spent > most:
+            return
+        begun = time.monotonic()
+        with suppress(Refused):
+            _draw(name, parameters)
+        spent += time.monotonic() - begun
 
-    Claims whose answers are known need no others, and come before them.
-    """
-    first = [(one.name, one.parameters()) for one in on_page(PAGES[0]) if one.name != claims.NAME]
-    asked = [(one.name, claim.parameters or one.parameters()) for one in registry().values() for claim in one.claims]
-    claimed = (claims.NAME, registry()[claims.NAME].parameters())
-    if cache.are_claims_known(Selection()):
-        return list(dict.fromkeys([*first, claimed, *asked, *_first_questions()]))
-    return list(dict.fromkeys([*first, *asked, claimed, *_first_questions()]))
+
+def _first_page() -> list[tuple[str, Parameters]]:
+    """Return the first page's questions, the claims last, with what they ask of others unless their answers are known."""
+    own = [(one.name, one.parameters()) for one in on_page(PAGES[0]) if one.name != claims.NAME]
+    asked = [] if cache.are_claims_known(Selection()) else _asked_by_claims()
+    return [*own, *asked, (claims.NAME, registry()[claims.NAME].parameters())]
+
+
+def _asked_by_claims() -> list[tuple[str, Parameters]]:
+    return [(one.name, claim.parameters or one.parameters()) for one in registry().values() for claim in one.claims]
 
 
 def _first_questions() -> list[tuple[str, Parameters]]:

@@ -17,6 +17,7 @@ from dashboard.ui.warm import let_draw, reading, warm_up
 def fresh(monkeypatch):
     """Start with empty caches; afterwards any analysis that is not remembered fails."""
     monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
+    monkeypatch.setattr(warm, "QUIET_SECONDS", 0)
     monkeypatch.setattr(warm, "_readers", warm._Readers())
     monkeypatch.setattr(warm.st, "session_state", {})
     cache.st.cache_resource.clear()
@@ -61,16 +62,16 @@ def test_claims_are_asked_once_of_data_of_ones_own(fresh, monkeypatch, tmp_path)
     assert _claims(Selection()).table.equals(found.table)
 
 
-def test_claims_that_are_known_come_before_what_others_need(fresh):
-    assert [name for name, _ in warm._questions()].index("claims") == len(on_page("Overview")) - 1
+def test_known_claims_need_no_others(fresh):
+    assert [name for name, _ in warm._first_page()] == [*(one.name for one in on_page("Overview")[1:]), "claims"]
 
 
 def test_claims_that_are_not_known_come_after_what_they_need(fresh, monkeypatch, tmp_path):
     shutil.copytree(SAMPLE, tmp_path / "mine")
     monkeypatch.setenv("SENSE7_DATA", str(tmp_path / "mine"))
-    asked = [name for name, _ in warm._questions()]
-    claimed = {one.name for one in registry().values() if one.claims}
-    assert claimed == claimed & set(asked[: asked.index("claims")])
+    *asked, last = [name for name, _ in warm._first_page()]
+    assert last == "claims"
+    assert {one.name for one in registry().values() if one.claims} <= set(asked)
 
 
 def _claims(selection):
@@ -122,7 +123,6 @@ def test_it_waits_while_somebody_reads(fresh, monkeypatch):
         return cache.Findings(name=name, headline="", tables={})
 
     monkeypatch.setattr(warm.cache, "analyse", analyse)
-    monkeypatch.setattr(warm, "DRAWING_SECONDS", 0)
     warming = threading.Thread(target=warm_up)
     warming.start()
     assert first.wait(10)
@@ -132,11 +132,24 @@ def test_it_waits_while_somebody_reads(fresh, monkeypatch):
     reader.__exit__(None, None, None)
     warming.join(10)
     assert not warming.is_alive()
-    assert len(asked) == len(warm._questions())
+    assert set(asked) >= {one.name for one in registry().values() if one.claims}
+
+
+def test_it_stays_idle_as_long_as_the_first_reader_may_be_coming(fresh, monkeypatch):
+    asked = []
+    monkeypatch.setattr(warm.cache, "analyse", lambda name, *_: asked.append(name) or cache.Findings(name, "", {}))
+    monkeypatch.setattr(warm, "QUIET_SECONDS", 0.5)
+    warming = threading.Thread(target=warm_up)
+    warming.start()
+    warming.join(0.25)
+    assert asked == [*(one.name for one in on_page("Overview")[1:]), "claims"]
+    assert warm._readers.is_warming
+    warming.join(10)
+    assert len(asked) > len(on_page("Overview"))
+    assert not warm._readers.is_warming
 
 
 def test_a_reader_who_leaves_by_an_error_has_left(fresh, monkeypatch):
-    monkeypatch.setattr(warm, "DRAWING_SECONDS", 0)
     with pytest.raises(ValueError, match="away"), reading():
         raise ValueError("away")
     warm._readers.wait()
@@ -161,6 +174,7 @@ def test_an_early_reader_gets_a_figure_before_the_rest_is_worked_on(fresh, slept
     _come()
     assert slept == []
     warm._readers.is_warming = True
+    _come()
     _come()
     assert slept == [warm.DRAWING_SECONDS]
 
