@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import stat
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -43,10 +44,15 @@ def send_at_once() -> None:
     that listens. Where there is no ``/dev/fd`` nothing is changed.
     """
     place = Path("/dev/fd")
-    for descriptor in list(place.iterdir()) if place.is_dir() else ():
-        with suppress(OSError), socket.socket(fileno=os.dup(int(descriptor.name))) as opened:
-            if opened.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for name in [int(one.name) for one in place.iterdir()] if place.is_dir() else ():
+        with suppress(OSError):
+            # Only sockets are looked at, and as a copy that is closed again: a copy of a pipe's end left open would keep
+            # the program at the other end waiting.
+            if not stat.S_ISSOCK(os.fstat(name).st_mode):
+                continue
+            with socket.fromfd(name, socket.AF_INET, socket.SOCK_STREAM) as opened:
+                if opened.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 app = st.App("app.py", lifespan=warmed)

@@ -1,6 +1,8 @@
 """What is set up before the server answers."""
 
+import os
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +44,18 @@ def test_connections_send_small_pieces_at_once(family, address):
             # The sockets looked at are still open.
             accepted.sendall(b"x")
             assert browser.recv(1) == b"x"
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="nothing is looked at where there is no /dev/fd")
+def test_what_was_looked_at_is_left_as_it_was():
+    reading, writing = os.pipe()
+    try:
+        before = sorted(os.listdir("/dev/fd"))
+        send_at_once()
+        assert sorted(os.listdir("/dev/fd")) == before
+        # A copy of the writing end left open would keep the reader waiting for ever.
+        os.set_blocking(reading, False)
+        os.close(writing)
+        assert os.read(reading, 1) == b""
+    finally:
+        os.close(reading)
