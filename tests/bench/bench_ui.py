@@ -18,8 +18,9 @@ from dashboard.paths import APP, ROOT, SAMPLE
 pytestmark = pytest.mark.bench
 
 IDLE = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
-# The overview's first question is its second: the claims above it are drawn last.
+# Under a new filter the claims, the page's first question, are drawn last.
 FIRST = ".st-key-analysis-dataset_overview"
+CLAIMS = ".st-key-analysis-claims table"
 
 
 @pytest.fixture
@@ -53,6 +54,8 @@ def test_it_is_healthy_in_two_seconds_draws_in_four_and_follows_a_filter_in_a_th
     tab = browser.new_page(viewport={"width": 1440, "height": 900})
     begun = time.perf_counter()
     tab.goto(address)
+    tab.wait_for_selector(CLAIMS, timeout=60_000)
+    answered = time.perf_counter() - begun
     tab.wait_for_selector(f"{FIRST} .js-plotly-plot .main-svg", timeout=60_000)
     drawn = time.perf_counter() - begun
     tab.wait_for_function(IDLE, timeout=60_000)
@@ -74,7 +77,7 @@ def test_it_is_healthy_in_two_seconds_draws_in_four_and_follows_a_filter_in_a_th
         tab.wait_for_timeout(1500)
     tab.close()
     print(
-        f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores: healthy {healthy:.2f} s, first figure {drawn:.2f} s, "
+        f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores: healthy {healthy:.2f} s, claims {answered:.2f} s, first figure {drawn:.2f} s, "
         f"whole page {whole:.2f} s; filter to first finding {', '.join(f'{one:.2f}' for one in redraws)} s, "
         f"to the last {', '.join(f'{one:.2f}' for one in wholes)} s"
     )
