@@ -50,9 +50,9 @@ def test_connections_send_small_pieces_at_once(family, address):
 def test_what_was_looked_at_is_left_as_it_was():
     reading, writing = os.pipe()
     try:
-        before = sorted(os.listdir("/dev/fd"))
+        before = sorted(Path("/dev/fd").iterdir())
         send_at_once()
-        assert sorted(os.listdir("/dev/fd")) == before
+        assert sorted(Path("/dev/fd").iterdir()) == before
         # A copy of the writing end left open would keep the reader waiting for ever.
         os.set_blocking(reading, False)
         os.close(writing)
