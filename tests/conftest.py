@@ -1,7 +1,6 @@
 """What tests share: the committed sample, small data spelled out row by row, nasty text, a browser and a running server."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,8 +19,10 @@ from hypothesis import settings
 
 from dashboard import cli
 from dashboard.database import connect
+from dashboard.export.browser import find_browser
 from dashboard.intake.dataset import SCHEMAS, SENSE7_SCALES, Dataset, counts_of, scales_table, write_dataset
 from dashboard.paths import ROOT, SAMPLE, SERVER
+from dashboard.vocabulary import Refused
 
 # Random things take a seed, the tests' too: a run repeats itself. SENSE7_EXPLORE=1 draws anew, to search further.
 settings.register_profile("repeatable", derandomize=True, database=None)
@@ -33,7 +34,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NOT_APPLICABLE = "n/a"
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -227,11 +227,13 @@ def mapped_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def chromium():
-    """Path of an installed Chromium; tests that need one are skipped where there is none."""
-    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if path is None:
-        pytest.skip(f"no Chromium is installed here (looked for {', '.join(CHROMIUM_NAMES)})")
-    return path
+    """Path of an installed Chromium; without one, tests are skipped, or fail where SENSE7_REQUIRE_BROWSER says they must run."""
+    try:
+        return find_browser()
+    except Refused as reason:
+        if os.environ.get("SENSE7_REQUIRE_BROWSER") == "1":
+            raise
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="session")
@@ -298,8 +300,14 @@ def app_server(serve):
     return serve(SAMPLE)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Run a browser test once more when it fails: on a busy machine a click can meet a page that is being drawn anew."""
+    """Mark the tests that need Chromium, and run those that click in it once more when they fail.
+
+    On a busy machine a click can meet a page that is being drawn anew.
+    """
     for item in items:
-        if item.get_closest_marker("browser"):
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+        if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1))

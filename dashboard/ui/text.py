@@ -8,6 +8,8 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these in text after Markdown was read, so that a backslash does not help: emoji and icon names,
 # arrows and dashes, addresses. An invisible word joiner keeps them from being recognised.
 _JOINER = "\u2060"
+# A number and its percent sign stay on one line.
+_PERCENT = re.compile(r"(?<=\d) (?=%)")
 _SPELLED = (
     re.compile(r"(:)(?=[\w+/-])"),
     re.compile(r"(<|-|>|=|~)(?=[-<>=])"),
@@ -24,7 +26,7 @@ def plain(text: object) -> str:
     or links of plain text. Use it wherever text from data (names, labels, ids, generated sentences) meets a label,
     heading, caption, help text or ``st.markdown``; where ``st.text`` will do, prefer that.
     """
-    joined = " ".join(str(text).split())
+    joined = _PERCENT.sub("\u00a0", " ".join(str(text).split()))
     for pattern in _SPELLED:
         joined = pattern.sub(rf"\1{_JOINER}", joined)
     return _PUNCTUATION.sub(r"\\\1", joined)

@@ -23,6 +23,9 @@ from dashboard.paths import SAMPLE
 R_PACKAGES = "for (p in c('lmerTest', 'nlme')) if (!requireNamespace(p, quietly = TRUE)) quit(status = 1)"
 NESTED = "(1 | participant/conversation)"
 FILTERED = Selection(task=("Ode to a potato", "Debugging a teapot"), min_rated_turns=3)
+# One worker, so that each model is fitted and its code run once.
+pytestmark = pytest.mark.xdist_group("printed code")
+
 SHAPES = {
     "nested": (f"overall ~ turn + model + {NESTED}", {}, Selection()),
     "filtered": (f"overall ~ turn * model + {NESTED}", {}, FILTERED),

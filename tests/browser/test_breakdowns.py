@@ -5,8 +5,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-pytestmark = pytest.mark.browser
-
 IDLE = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
 FIRST_POINT = """(chart) => {
     const plot = chart.querySelector('.js-plotly-plot'), layout = plot._fullLayout, box = plot.getBoundingClientRect();

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def page(browser):

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-pytestmark = pytest.mark.browser
 IDLE = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
 
 

@@ -8,8 +8,6 @@ from playwright.sync_api import expect
 
 from dashboard.intake.dataset import SENSE7_SCALES
 
-pytestmark = pytest.mark.browser
-
 LONG = "long" * 8_000
 IDLE = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
 

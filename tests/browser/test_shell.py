@@ -9,8 +9,6 @@ from playwright.sync_api import expect
 from dashboard.analyses import on_page
 from dashboard.ui.address import existing_pages
 
-pytestmark = pytest.mark.browser
-
 PAGES = [title for title, _ in existing_pages()]
 IDLE = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
 each_page = pytest.mark.parametrize("title", PAGES)

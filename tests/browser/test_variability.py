@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-pytestmark = pytest.mark.browser
-
 RESTS = "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
 # A quarter of an hour of work, were it not stopped.
 LONG = "variability?variance_components.intervals=bootstrap&variance_components.n_boot=20000"

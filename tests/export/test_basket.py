@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
 import shlex
 import sys
 import threading
@@ -18,7 +17,6 @@ from dashboard import cli
 from dashboard.analyses import analysis
 from dashboard.analyses.findings import Selection, parse_parameters
 from dashboard.database import connect
-from dashboard.export import browser
 from dashboard.export.basket import Entry, Settings, basket_zip, numbered, safe_stem
 from dashboard.export.figures import Print
 from dashboard.paths import SAMPLE
@@ -47,16 +45,6 @@ def opened(content):
 
 def manifest_of(content):
     return json.loads(opened(content)["manifest.json"])
-
-
-@pytest.fixture
-def drawn():
-    try:
-        browser.find_browser()
-    except Refused as reason:
-        if os.environ.get("SENSE7_REQUIRE_BROWSER") == "1":
-            raise
-        pytest.skip(str(reason))
 
 
 def test_the_zip_holds_each_thing_in_order_under_its_name_as_it_was_asked(sample):
@@ -109,7 +97,7 @@ def test_the_figures_data_is_what_it_draws(sample):
         assert list(data["n"]) == shown
 
 
-def test_its_commands_make_each_file_again(sample, monkeypatch, tmp_path, drawn):
+def test_its_commands_make_each_file_again(sample, monkeypatch, tmp_path, chromium):
     """Every file of every kind, byte for byte, from the command line in the manifest."""
     monkeypatch.setenv("SENSE7_DATA", str(SAMPLE))
     monkeypatch.delenv("SENSE7_PUBLIC", raising=False)
@@ -133,14 +121,14 @@ def test_its_commands_make_each_file_again(sample, monkeypatch, tmp_path, drawn)
     assert made == 14
 
 
-def test_the_same_basket_gives_the_same_bytes_and_another_order_others(sample, drawn):
+def test_the_same_basket_gives_the_same_bytes_and_another_order_others(sample, chromium):
     settings = Settings(figures=("pdf", "svg"), tables=("docx", "parquet"))
     first = basket_zip(sample, BASKET, settings)
     assert basket_zip(connect(SAMPLE, public=False), BASKET, settings) == first
     assert basket_zip(sample, BASKET[::-1], settings) != first
 
 
-def test_eight_sessions_at_once_get_their_own_figures(sample, drawn):
+def test_eight_sessions_at_once_get_their_own_figures(sample, chromium):
     """Each filters by a task of its own; each gets what it gets alone."""
     tasks = [
         row[0] for row in sample.cursor().execute("select distinct task from raw.conversations order by 1").fetchall()

@@ -16,24 +16,12 @@ import duckdb
 import pytest
 
 from dashboard.database import connect
-from dashboard.export import browser
 from dashboard.export.figures import Print
 from dashboard.export.folder import Order, export_folder, read_formats
 from dashboard.paths import SAMPLE
 from dashboard.vocabulary import Refused
 
 ONLY = ("variance_components", "ground_truth.distribution", "applicability")
-
-
-@pytest.fixture
-def drawn():
-    """Skip where figures cannot be drawn, unless they must."""
-    try:
-        browser.find_browser()
-    except Refused as reason:
-        if os.environ.get("SENSE7_REQUIRE_BROWSER") == "1":
-            raise
-        pytest.skip(str(reason))
 
 
 def contents(folder):
@@ -45,7 +33,7 @@ def contents(folder):
 
 
 class TestExport:
-    def test_a_folder_holds_what_its_manifest_says_and_is_the_same_twice(self, sample, tmp_path, drawn):
+    def test_a_folder_holds_what_its_manifest_says_and_is_the_same_twice(self, sample, tmp_path, chromium):
         order = Order(only=ONLY, formats=("pdf", "svg", "csv", "latex", "docx"), how=Print(width="double"))
         manifest = export_folder(sample, tmp_path / "a", order)
         export_folder(sample, tmp_path / "b", order)
@@ -148,7 +136,7 @@ class TestExport:
 
 
 class TestCommands:
-    def test_a_figure_goes_to_a_named_file_and_its_caption_is_told(self, sense7, tmp_path, drawn):
+    def test_a_figure_goes_to_a_named_file_and_its_caption_is_told(self, sense7, tmp_path, chromium):
         status, out, err = sense7("figure", "variance_components")
         assert (status, out) == (0, "")
         assert (tmp_path / "variance_components.pdf").read_bytes().startswith(b"%PDF")

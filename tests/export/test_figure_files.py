@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -29,19 +28,9 @@ from dashboard.figures.template import PIXELS_PER_MM, blank_figure
 from dashboard.vocabulary import Refused
 
 # Findings of every analysis are shared with the tests of tables.
-pytestmark = pytest.mark.xdist_group("answers")
+pytestmark = [pytest.mark.xdist_group("answers"), pytest.mark.usefixtures("chromium")]
 
 NASTY = "<b>5 & 6</b> “ü” 日本語 \\ ) ( שלום"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def chromium_here():
-    try:
-        browser.find_browser()
-    except Refused as reason:
-        if os.environ.get("SENSE7_REQUIRE_BROWSER") == "1":
-            raise
-        pytest.skip(str(reason))
 
 
 def draw_bar(frame, *, template):

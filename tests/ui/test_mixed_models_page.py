@@ -39,7 +39,7 @@ def assert_sound(app):
 
 
 def said(app):
-    return " ".join(one.value.replace("\\", "") for one in [*app.main.markdown, *app.info])
+    return " ".join(one.value.replace("\\", "").replace("\u00a0", " ") for one in [*app.main.markdown, *app.info])
 
 
 def test_opens_with_a_model_that_form_and_formula_agree_on(page):
@@ -50,6 +50,7 @@ def test_opens_with_a_model_that_form_and_formula_agree_on(page):
     assert app.multiselect(key="builder.fixed").value == ["turn", "model"]
     assert app.multiselect(key="builder.random").value == [NESTED]
     assert "0.035 lower per turn" in said(app)
+    assert "95 % interval" in said(app)
     assert app.query_params == {}
 
 

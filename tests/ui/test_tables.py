@@ -23,6 +23,10 @@ def test_plain_puts_text_on_one_line():
     assert plain("# one\n\n- two\tthree") == r"\# one \- two three"
 
 
+def test_a_number_keeps_its_percent_sign_on_its_line():
+    assert plain("12.5 % of 8 %") == "12\\.5\u00a0\\% of 8\u00a0\\%"
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [("within_person", "Within person"), ("GPT-4", "GPT-4"), (2.0, "2"), (None, "None"), ("a task", "a task")],
