@@ -106,10 +106,9 @@ class TestEveryAnalysis:
         [
             Selection(participant=("S001",)),
             Selection(task=("Ode to a potato",), model=("GPT-4",)),
-            Selection(desired_empathy=(3.0,), exclude_flagged=True),
-            Selection(min_rated_turns=10),
+            Selection(desired_empathy=(3.0,), exclude_flagged=True, min_rated_turns=6),
         ],
-        ids=["one participant", "task and model", "one desired level", "long conversations"],
+        ids=["one participant", "task and model", "long conversations of one desired level"],
     )
     def test_answers_or_says_why_not_for_a_selection(self, name, data, selection):
         one = registry()[name]

@@ -254,12 +254,12 @@ def test_eight_sessions_export_at_once_and_get_their_own(visit, sample):
     ]
     sessions = []
     for task in tasks[:8]:
-        app = add(visit(page=None, task=task), "ground_truth", ("figure", "ground_truth"))
+        app = add(visit(page="ui/pages/conversations.py", task=task), "transcript", ("figure", "transcript"))
         app.switch_page(EXPORT).run()
         app.button_group(key="export.figures").set_value(["json"]).run()
         sessions.append(app.button(key="export.make").click().run())
     assert len(sessions) == 8
-    question = analysis("ground_truth").question
+    question = analysis("transcript").question
     for task, app in zip(tasks, sessions, strict=False):
         manifest = json.loads(opened(finish(app).session_state["export_job"].result)["manifest.json"])
         assert [one["selection"]["task"] for one in manifest["items"]] == [[task]]
