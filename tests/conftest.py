@@ -1,5 +1,6 @@
 """What tests share: the committed sample, small data spelled out row by row, nasty text, a browser and a running server."""
 
+import functools
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ import dashboard  # noqa: F401  # isort: skip
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+from streamlit.components.v2 import manifest_scanner
 
 from dashboard import cli
 from dashboard.database import connect
@@ -57,6 +59,16 @@ NASTY_TEXTS = (
     "日本語のタスク",
     "1. one & <b>two</b> \\ three",
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _installed_packages_are_scanned_once():
+    """Streamlit looks through every installed package for components whenever an app is started in a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            manifest_scanner, "scan_component_manifests", functools.cache(manifest_scanner.scan_component_manifests)
+        )
+        yield
 
 
 @pytest.fixture(scope="session")
