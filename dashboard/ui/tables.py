@@ -79,7 +79,8 @@ def _numeric(cells: Sequence[str]) -> bool:
 
 
 def _one_line(cell: object) -> str:
-    return " ".join(str(cell).split())
+    """Return the text on one line; blanks that keep words together still do."""
+    return re.sub(r"[^\S\u00a0]+", " ", str(cell)).strip(" ")
 
 
 def _formatted(frame: pd.DataFrame) -> Any:

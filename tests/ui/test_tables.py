@@ -80,6 +80,12 @@ def test_numbers_and_intervals_stand_right_and_words_left():
     assert text.splitlines()[1] == "| --- | ---: | --- | ---: |"
 
 
+def test_a_number_keeps_its_percent_sign_on_its_line_in_tables_too():
+    (text,) = (one.value for one in drawn(pd.DataFrame({"claim": ["one\ntwo"], "reported": ["31.3–41.1 %"]})).markdown)
+    assert "| one two |" in text
+    assert "41\\.1\u00a0\\%" in text
+
+
 def test_a_table_too_wide_for_a_narrow_page_scrolls_by_itself():
     app = drawn(pd.DataFrame({"term": ["word" * 30], "estimate": [1.0]}))
     assert len(app.table) == 1
