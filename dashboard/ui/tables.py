@@ -21,8 +21,9 @@ FORMATTED_CELLS = 20_000
 LAZY_ROWS = 5_000
 READING_ROWS = 40
 _TO = re.compile(r"\bto\b")
-# A page at 800 pixels, inside a folded part; a letter on average; a cell's padding.
-NARROW_PIXELS, LETTER_PIXELS, CELL_PIXELS = 480, 7, 21
+# A page at 800 pixels, somewhat more than there is inside a folded part, since stops and blanks are counted as letters; a
+# letter on average; a cell's padding.
+NARROW_PIXELS, LETTER_PIXELS, CELL_PIXELS = 490, 7, 21
 _FORMATS = {"count": "localized", "rating": "%.2f", "number": "%.4g", "p": "%.3f", "percent": "percent"}
 
 
