@@ -11,6 +11,7 @@ from dashboard.stats.bootstrap import percentile_interval, resample_sums
 from dashboard.stats.omega_bootstrap import omegas
 from dashboard.stats.progress import tell
 from dashboard.stats.reliability import (
+    CrossProducts,
     alpha,
     between_covariance,
     cross_products,
@@ -134,9 +135,9 @@ def _within_conversations(
     return out, int(sums.counts[used].sum()), len(np.unique(owner[used]))
 
 
-def _columns(sums: object, inside_chats: np.ndarray) -> np.ndarray:
+def _columns(sums: CrossProducts, inside_chats: np.ndarray) -> np.ndarray:
     """Return per participant: n, n², totals, products, totals·totals'/n, products within conversations."""
-    n, totals, products = sums.counts, sums.totals, sums.products  # type: ignore[attr-defined]
+    n, totals, products = sums.counts, sums.totals, sums.products
     groups = len(n)
     outer = totals[:, :, None] * totals[:, None, :] / n[:, None, None]
     return np.column_stack(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -156,14 +156,20 @@ def clustered_shares(frame: pd.DataFrame, by: Sequence[str], *, successes: str, 
     return _estimate_by(frame, by, successes, count, clustered_share).rename(columns={"estimate": "share"})
 
 
-def _estimate_by(frame: pd.DataFrame, by: Sequence[str], total: str, count: str, estimator: object) -> pd.DataFrame:
+def _estimate_by(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    total: str,
+    count: str,
+    estimator: Callable[[np.ndarray, np.ndarray], Estimate],
+) -> pd.DataFrame:
     import dataclasses
 
     import pandas as pd
 
     rows = []
     for key, part in frame.groupby(list(by), sort=False, dropna=False):
-        result = estimator(part[total].to_numpy(dtype=float), part[count].to_numpy(dtype=float))  # type: ignore[operator]
+        result = estimator(part[total].to_numpy(dtype=float), part[count].to_numpy(dtype=float))
         rows.append(dict(zip(by, key, strict=True)) | dataclasses.asdict(result))
     columns = [*by, *(item.name for item in dataclasses.fields(Estimate))]
     return pd.DataFrame(rows, columns=columns)

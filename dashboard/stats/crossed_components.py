@@ -98,7 +98,8 @@ def profile_interval(function: Deviance, component: str, best: float, deviance: 
         The estimated share, and the deviance there.
     """
     curve = _profile(function, component)
-    return tuple(_crossing(curve, best, end, deviance + _CHI2_95) for end in (0.0, 1.0))  # type: ignore[return-value]
+    target = deviance + _CHI2_95
+    return _crossing(curve, best, 0.0, target), _crossing(curve, best, 1.0, target)
 
 
 def _profile(function: Deviance, component: str) -> Callable[[float], float]:
